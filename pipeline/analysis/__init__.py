@@ -1,0 +1,1 @@
+"""Scores and summaries over the tables of a run."""

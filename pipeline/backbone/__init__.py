@@ -1,0 +1,1 @@
+"""Served models, behind one client."""

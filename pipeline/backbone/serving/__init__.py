@@ -1,0 +1,1 @@
+"""How a backbone is served for a run."""

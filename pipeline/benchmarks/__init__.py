@@ -1,0 +1,1 @@
+"""Tasks, gold answers and scorers."""

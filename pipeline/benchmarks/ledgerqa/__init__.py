@@ -1,0 +1,1 @@
+"""LedgerQA: generated statistical bulletins with questions whose evidence is known by construction."""

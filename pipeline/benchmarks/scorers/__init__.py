@@ -1,0 +1,1 @@
+"""Scorers: gold and answer in, metrics out."""

@@ -1,0 +1,58 @@
+"""What a benchmark is: tasks with their gold, and the document folders that they are asked over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.protocols import TaskView
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where a value stands: code points `start:end` of a document, and the quoted text."""
+
+    document: str
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What only the driver knows of a task: the answer, and where it comes from if the benchmark says so."""
+
+    answer: str
+    documents: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+    stale_spans: tuple[Span, ...] = ()
+    expression: str | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question. `fields` (kind, difficulty, …) select tasks and break results down; no gold in them."""
+
+    view: TaskView
+    corpus: str
+    gold: Gold
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CorpusSource:
+    """The folders that hold a corpus' documents; a document's id is its path relative to its folder."""
+
+    id: str
+    folders: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Tasks and their corpora, by corpus id. `scorer` is the import path of the official scorer."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    corpora: Mapping[str, CorpusSource]
+    scorer: str

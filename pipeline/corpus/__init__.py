@@ -1,0 +1,1 @@
+"""Documents, passages, the index and the document map: what an agent searches and reads."""
