@@ -8,7 +8,11 @@ from typing import Any
 
 @dataclass
 class SamplingConfig:
-    """Sent with every request; `null` leaves the server's default. `extra` is sent as it is."""
+    """Sent with every request; `null` leaves the server's default.
+
+    `extra` is sent as it is; `null` in it takes a field out: a server that wants `max_completion_tokens`
+    is served by `extra: {max_tokens: null, max_completion_tokens: 4096}`.
+    """
 
     temperature: float | None = None
     top_p: float | None = None
@@ -17,13 +21,19 @@ class SamplingConfig:
 
 @dataclass
 class ClientConfig:
-    """Timeouts in seconds, and retries, of the chat client."""
+    """Timeouts in seconds, and retries, of the chat client.
+
+    A request that fails for want of infrastructure is tried `attempts` times and for `patience` seconds,
+    whichever takes longer: a replica that is started anew takes more than a minute. Waits between attempts
+    are random between 0 and a bound that doubles from `backoff` to `max_backoff`.
+    """
 
     connect_timeout: float = 10.0
     total_timeout: float = 600.0
-    attempts: int = 6
+    attempts: int = 3
+    patience: float = 150.0
     backoff: float = 0.5
-    max_backoff: float = 30.0
+    max_backoff: float = 15.0
 
 
 @dataclass
@@ -36,3 +46,39 @@ class BackboneConfig:
     max_tokens: int = 4_096
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     client: ClientConfig = field(default_factory=ClientConfig)
+
+
+@dataclass
+class EndpointConfig:
+    """Servers that run already: their URLs, to `/v1`. The API key is read from the variable named here."""
+
+    _target_: str = "pipeline.backbone.serving.endpoint.serve"
+    urls: list[str] = field(default_factory=list)
+    api_key_env: str | None = None
+    startup_timeout: float = 120.0
+
+
+@dataclass
+class ProcessConfig:
+    """A module that serves the API on loopback, as a process of its own in an empty folder and environment.
+
+    It is run with `--port 0` and prints `{"port": N}` as a line of its own once it listens.
+    """
+
+    _target_: str = "pipeline.backbone.serving.process.serve"
+    module: str = "pipeline.backbone.reference"
+    startup_timeout: float = 60.0
+
+
+@dataclass
+class EmbeddedConfig:
+    """A small model on the CPU. `model_path=null` takes the packaged weights; `n_ctx` is in tokens.
+
+    More than one thread makes it many times slower wherever the cores are busy with other work.
+    """
+
+    _target_: str = "pipeline.backbone.serving.embedded.serve"
+    model_path: str | None = None
+    n_ctx: int = 8_192
+    threads: int = 1
+    startup_timeout: float = 120.0

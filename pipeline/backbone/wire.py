@@ -1,0 +1,89 @@
+"""The chat completions API's bytes: a request's body, and what is read of a reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+from pydantic import BaseModel, Field
+
+from pipeline.protocols import Request, Usage
+
+
+def encode(request: Request, model: str, *, schema: bool) -> bytes:
+    """Return the body of a request; its messages' own bytes are joined, not serialised again.
+
+    `schema` says whether the request's JSON schema is sent, for the server to constrain the reply with.
+    """
+    fields = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "seed": request.seed,
+        "temperature": request.sampling.temperature,
+        "top_p": request.sampling.top_p,
+    }
+    if schema:
+        form = {"name": "operation", "schema": request.schema, "strict": True}
+        fields["response_format"] = {"type": "json_schema", "json_schema": form}
+    fields |= request.sampling.extra
+    head = orjson.dumps({name: value for name, value in fields.items() if value is not None})
+    messages = b",".join(message.encoded for message in request.messages)
+    return b"".join((head[:-1], b',"messages":[', messages, b"]}"))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is read of a reply. `usage` is `None` when the server gave none."""
+
+    text: str
+    reasoning: str | None
+    refusal: str | None
+    finish: str
+    usage: Usage | None
+    model: str | None
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Details(BaseModel):
+    cached_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prompt_tokens_details: _Details | None = None
+
+    def counted(self) -> Usage:
+        details = self.prompt_tokens_details or _Details()
+        return Usage(self.prompt_tokens, details.cached_tokens or 0, self.completion_tokens)
+
+
+class _Body(BaseModel):
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+    model: str | None = None
+
+
+def decode(body: bytes) -> Reply:
+    """Read the body of a reply of status 200. Raises `ValueError` if it is no chat completion."""
+    read = _Body.model_validate_json(body)
+    choice = read.choices[0]
+    return Reply(
+        text=choice.message.content or "",
+        reasoning=choice.message.reasoning_content or choice.message.reasoning,
+        refusal=choice.message.refusal,
+        finish=choice.finish_reason or "stop",
+        usage=None if read.usage is None else read.usage.counted(),
+        model=read.model,
+    )
