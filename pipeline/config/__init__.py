@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.config.schemas import TraceConfig
+    from pipeline.config.trace import TraceConfig
+    from pipeline.runs.spec import RunSpec
 
-__all__ = ["compose_harness"]
+__all__ = ["compose_harness", "resolve"]
 
 
 def compose_harness(overrides: Sequence[str] = (), config_dirs: Sequence[Path] = ()) -> TraceConfig:
@@ -20,3 +21,14 @@ def compose_harness(overrides: Sequence[str] = (), config_dirs: Sequence[Path] =
     from pipeline.config.trace import compose_trace
 
     return compose_trace(overrides, config_dirs)
+
+
+def resolve(overrides: Sequence[str] = (), config_dirs: Sequence[Path] = ()) -> RunSpec:
+    """Compose a run from overrides such as `harness=[longharness,notes]`, `seeds=3`, `tasks.limit=10`.
+
+    Lists of `harness`, `backbone` and `benchmark` are expanded to arms, each composed alone; a key of one of
+    these groups reaches every arm that has it. Raises `ConfigError`, before anything has started.
+    """
+    from pipeline.config.arms import resolve as resolve_arms
+
+    return resolve_arms(overrides, config_dirs)

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
@@ -19,7 +20,8 @@ from omegaconf.errors import OmegaConfBaseException
 from pipeline.config.messages import failed_composition, unknown_key, unreadable, wrong_value
 from pipeline.errors import ConfigError
 
-GROUPS = ("harness", "backbone", "serving", "benchmark", "cluster", "experiment")
+LISTED = ("harness", "backbone", "benchmark")
+GROUPS = (*LISTED, "serving", "cluster", "experiment")
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,24 @@ def refuse(override: Override) -> None:
         raise ConfigError(f"{line}: write a list: {key}=[…,…]")
     if override.is_delete():
         raise ConfigError(f"{line}: a key can't be deleted; set it to null or to its default")
-    if key in GROUPS and not isinstance(override.value(), str | list):
+    if key in GROUPS and not isinstance(override.value(), str | list if key in LISTED else str):
         raise ConfigError(f"{line}: {key} takes the name of an option; single values are {key}.KEY=…")
+
+
+def register(schemas: Mapping[str, Any]) -> None:
+    """Put schemas in Hydra's store, where `/schema@_here_: NAME` in a defaults list finds them."""
+    store = ConfigStore.instance()
+    for name, schema in schemas.items():
+        store.store(group="schema", name=name, node=schema)
+
+
+def option_names(override: Override) -> list[str]:
+    """Return the options that an override lists, one or many. Raises `ConfigError` if it lists none."""
+    value = override.value()
+    options = value if isinstance(value, list) else [value]
+    if not options or not all(isinstance(option, str) and option for option in options):
+        raise ConfigError(f"{override.input_line}: list the names of options: {override.key_or_group}=[a,b]")
+    return list(map(str, options))
 
 
 def is_selection(override: Override) -> bool:
@@ -112,6 +130,6 @@ def apply(config: DictConfig, override: Override) -> None:
     if not has_key(config, key):
         raise unknown_key(key, config, line)
     try:
-        OmegaConf.update(config, key, override.value(), merge=True, force_add=override.is_add())
+        OmegaConf.update(config, key, override.value(), merge=True, force_add=True)
     except OmegaConfBaseException as error:
         raise wrong_value(error, line) from error

@@ -8,9 +8,11 @@ from difflib import get_close_matches
 import yaml
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from pipeline.errors import ConfigError
+
+UNKNOWN = (ConfigAttributeError, ConfigKeyError)
 
 
 def nearest(word: str, options: Iterable[str]) -> str:
@@ -49,9 +51,11 @@ def unknown_option(group: str, option: str, options: Sequence[str], where: str) 
 
 
 def wrong_value(error: OmegaConfBaseException, where: str) -> ConfigError:
-    """Say what OmegaConf refused, without its internals."""
+    """Say what OmegaConf refused, without its internals; for an unknown key, which one was meant."""
     message = str(error.msg or error).splitlines()[0].strip()
-    return ConfigError(f"{where}: {message}" + (f" (key {error.full_key})" if error.full_key else ""))
+    fields = getattr(error.object_type, "__dataclass_fields__", {})
+    hint = nearest(str(error.key), fields) if isinstance(error, UNKNOWN) else ""
+    return ConfigError(f"{where}: {message}{hint}" + (f" (key {error.full_key})" if error.full_key else ""))
 
 
 def failed_composition(error: Exception, overrides: Sequence[str]) -> ConfigError:

@@ -1,21 +1,14 @@
-"""The typed schemas that configurations are composed over, and the store that Hydra finds them in.
-
-Every package owns the dataclass of its part; here are only those of the whole.
-"""
+"""The schema of a run's configuration. Every package owns the dataclass of its part; here is the whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
 from pipeline.backbone.config import BackboneConfig
 from pipeline.corpus.config import CorpusConfig
-from pipeline.harness.config import HarnessConfig
 from pipeline.plugins import locate
 from pipeline.runs.config import ActorsConfig, ClusterConfig, TasksConfig
 
@@ -53,44 +46,23 @@ class RunConfig:
     root: str = "outputs"
 
 
-class AnswerForm(StrEnum):
-    """The forms of an answer that a trace can ask for (contract 3.21)."""
-
-    line = "line"
-    letter = "letter"
-    text = "text"
-
-
-@dataclass
-class TaskConfig:
-    """The task of a trace: it has no question, only the form of its answer."""
-
-    answer_format: AnswerForm = AnswerForm.line
-
-
-@dataclass
-class TraceConfig:
-    """What `longharness trace` composes: a harness over a folder of documents, without a model."""
-
-    harness: HarnessConfig = MISSING
-    corpus: CorpusConfig = field(default_factory=CorpusConfig)
-    task: TaskConfig = field(default_factory=TaskConfig)
-
-
-TRACE_SCHEMAS = {
-    "trace": "pipeline.config.schemas.TraceConfig",
-    "longharness": "pipeline.harness.config.HarnessConfig",
-}
-RUN_SCHEMAS = {
+SCHEMAS = {
     "run": "pipeline.config.schemas.RunConfig",
     "longharness": "pipeline.harness.config.HarnessConfig",
-    "backbone": "pipeline.backbone.config.BackboneConfig",
+    "endpoint": "pipeline.backbone.config.EndpointConfig",
+    "process": "pipeline.backbone.config.ProcessConfig",
+    "embedded": "pipeline.backbone.config.EmbeddedConfig",
+    "ledgerqa": "pipeline.benchmarks.ledgerqa.config.LedgerQAConfig",
     "cluster": "pipeline.runs.config.ClusterConfig",
 }
 
 
-def register(schemas: Iterable[tuple[str, str]]) -> None:
-    """Put `schemas` (name, import path) in Hydra's store, where `/schema@_here_: NAME` finds them."""
-    store = ConfigStore.instance()
-    for name, path in schemas:
-        store.store(group="schema", name=name, node=locate(path))
+def run_schemas() -> dict[str, Any]:
+    """The schemas that `/schema@_here_: NAME` may name in a configuration of a run.
+
+    A backbone's model has no default here: each option names its own, or leaves it to the user.
+    """
+    return {
+        "backbone": BackboneConfig(model=MISSING),
+        **{name: locate(path) for name, path in SCHEMAS.items()},
+    }
