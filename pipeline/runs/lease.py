@@ -1,8 +1,8 @@
 """One driver for a run folder: whoever holds its lease.
 
-`lease.json` names the holder: host, process id, start time of the process (ids are used again), heartbeat. A dead
-holder's lease is taken over: on the same host when no such process lives, from another host when the heartbeat is
-older than a minute.
+`lease.json` names the holder: host, process id, start time of the process (ids are used again), heartbeat. A
+dead holder's lease is taken over: on the same host when no such process lives, from another host when the
+heartbeat is older than a minute.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ STALE_SECONDS = 60.0
 
 
 class Lease:
-    """The right to drive the run in `folder`, held while the context is open."""
+    """The right to drive the run in `folder`, held while the context is open; `lost` if it was taken over."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._path = folder.lease
         self._me = {"host": socket.gethostname(), "pid": os.getpid(), "started": process_start(os.getpid())}
         self._released = threading.Event()
+        self.lost = False
         self._heart = threading.Thread(target=self._beat, name="lease-heartbeat", daemon=True)
 
     def __enter__(self) -> Lease:
@@ -62,8 +63,10 @@ class Lease:
     def _beat(self) -> None:
         while not self._released.wait(HEARTBEAT_SECONDS):
             with _locked(self._path) as file:
-                if self._is_mine(_parse(file)):
-                    self._write(file)
+                self.lost = not self._is_mine(_parse(file))
+                if self.lost:  # this process was taken for dead, from another host
+                    return
+                self._write(file)
 
     def _write(self, file: IO[bytes]) -> None:
         file.seek(0)
@@ -87,12 +90,12 @@ def current(folder: RunFolder) -> dict[str, Any] | None:
 def holder_lives(holder: dict[str, Any]) -> bool:
     """Whether the process that a lease names still lives; from another host, by its heartbeat."""
     if holder["host"] == socket.gethostname():
-        return process_start(holder["pid"]) == holder["started"]
+        return process_start(int(holder["pid"])) == str(holder["started"])
     return time.time() - float(holder["heartbeat"]) < STALE_SECONDS
 
 
 def process_start(pid: int) -> str | None:
-    """When process `pid` was started (boot id and clock ticks since boot, from /proc), or None if it is gone."""
+    """When process `pid` was started (boot id, and clock ticks since boot), or None if it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
