@@ -1,9 +1,7 @@
 """The calculator: a small expression language that runs no code (contract 3.19).
 
-An expression is cut into tokens, parsed into a flat program for a stack, and only then evaluated. It has its
-own grammar, and not Python's, because `ast.parse` fails at a depth that depends on the caller's stack and on
-the Python version: a replay in another process could then differ (contract 1.1). Here a chain of operands is
-a loop, and nesting is bounded by a count.
+An expression becomes a flat program for a stack (`calculator_grammar`), and only then is it evaluated. Every
+intermediate value is a finite number of bounded size.
 """
 
 from __future__ import annotations
@@ -14,14 +12,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
-from typing import NoReturn
 
-from pipeline.errors import InvalidOperation
 from pipeline.harness.calculator_functions import FUNCTIONS, Function, Number
+from pipeline.harness.calculator_grammar import COMPARISONS, Step, Token, parse, refuse, tokenize
 
 MAX_CHARACTERS = 20_000
-MAX_DEPTH = 64
 MAX_EXPONENT = 1_000
 MAX_COUNTS = 10
 SIGNIFICANT_DIGITS = 15
@@ -50,205 +45,13 @@ def evaluate(expression: str) -> Value:
     Raises `InvalidOperation("expression_error", …)`, whose message says what to send instead.
     """
     if len(expression) > MAX_CHARACTERS:
-        _refuse(f"the expression has {len(expression)} characters, more than {MAX_CHARACTERS:,}")
-    tokens = _tokenize(expression)
-    parser = _Parser(tokens)
+        refuse(f"the expression has {len(expression)} characters, more than {MAX_CHARACTERS:,}")
+    tokens = tokenize(expression)
     machine = _Machine()
-    result = machine.run(parser.program())
+    result = machine.run(parse(tokens))
     notes = (*machine.counts[:MAX_COUNTS], *_hints(expression, tokens))
     operands = machine.listed or sum(token.kind == "number" for token in tokens)
     return Value(_rounded(result), _shown(result, machine.rounding), operands, notes)
-
-
-def _refuse(message: str) -> NoReturn:
-    raise InvalidOperation("expression_error", message)
-
-
-# --- Tokens
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str  # "number", "name", "end", or the operator itself
-    text: str
-    start: int
-
-
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<operator>\*\*|//|<=|>=|==|!=|[-+*/%<>(),\[\]])|(?P<end>\Z)|(?P<other>.))",
-    re.DOTALL,
-)
-_ADVICE = {
-    "^": "write ** for a power",
-    "$": "leave currency signs out",
-    "€": "leave currency signs out",
-    "£": "leave currency signs out",
-    "¥": "leave currency signs out",
-    "−": "write - for minus",
-    "–": "write - for minus",
-    "×": "write * for times",
-    "÷": "write / for a division",
-    "=": "write == to compare; there are no variables",
-    '"': "there are no strings",
-    "'": "there are no strings",
-    ";": "write one expression",
-}
-
-
-def _tokenize(expression: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    for match in _TOKEN.finditer(expression):
-        kind, text = match.lastgroup or "other", match[match.lastgroup or "other"]
-        start = match.start(kind)
-        if kind == "other":
-            _refuse(f"unexpected {text!r} at character {start}: {_ADVICE.get(text, _LANGUAGE)}")
-        if kind == "name" and tokens and tokens[-1].kind == "number" and _end(tokens[-1]) == start:
-            _refuse(f"{tokens[-1].text + text:.40} is not a number: write it without unit or suffix")
-        tokens.append(_Token(text if kind == "operator" else kind, text, start))
-        if kind == "end":
-            break
-    return tokens
-
-
-def _end(token: _Token) -> int:
-    return token.start + len(token.text)
-
-
-_LANGUAGE = "an expression has numbers, + - * / // % **, comparisons, [lists] and functions"
-
-
-# --- Grammar
-
-_COMPARISONS: Mapping[str, Callable[[Number, Number], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_BINDING = {**dict.fromkeys(_COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "//": 3, "%": 3, "**": 5}
-_SIGN_BINDING = 4
-
-
-@dataclass(frozen=True)
-class _Step:
-    """One instruction: push `number`, or take `count` items off the stack for `name` and push its result."""
-
-    action: str  # "push", "negate", "operate", "compare", "list" or "call"
-    name: str = ""
-    count: int = 0
-    number: Number = 0
-
-
-class _Parser:
-    """A precedence-climbing parser, with Python's precedences. Only nesting recurses."""
-
-    def __init__(self, tokens: Sequence[_Token]) -> None:
-        self.tokens = tokens
-        self.position = 0
-        self.depth = 0
-        self.steps: list[_Step] = []
-
-    @property
-    def token(self) -> _Token:
-        return self.tokens[self.position]
-
-    def take(self) -> _Token:
-        token = self.token
-        self.position += 1
-        return token
-
-    def program(self) -> list[_Step]:
-        """Return the steps of the whole expression."""
-        if self.token.kind == "end":
-            _refuse(f"the expression is empty: {_LANGUAGE}")
-        self.expression(0)
-        if self.token.kind == ",":
-            _refuse("a comma stands between operands: write 1234 for 1,234, one expression a compute")
-        if self.token.kind != "end":
-            _refuse(f"{self._here()}: an operator is missing before it")
-        return self.steps
-
-    def expression(self, floor: int) -> None:
-        """Parse operands joined by operators that bind more tightly than `floor`."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            _refuse(f"nested more than {MAX_DEPTH} levels deep: compute the parts on their own first")
-        self.operand()
-        while (binding := _BINDING.get(self.token.kind, 0)) > floor:
-            if self.token.kind in _COMPARISONS:
-                self.comparison(binding)
-                continue
-            symbol = self.take().kind
-            # Powers bind to the right: 2 ** 3 ** 2 is 2 ** 9.
-            self.expression(binding - 1 if symbol == "**" else binding)
-            self.steps.append(_Step("operate", symbol, 2))
-        self.depth -= 1
-
-    def comparison(self, binding: int) -> None:
-        """Parse the rest of `a < b <= c`, which holds if each neighbouring pair does."""
-        symbols = []
-        while self.token.kind in _COMPARISONS:
-            symbols.append(self.take().kind)
-            self.expression(binding)
-        self.steps.append(_Step("compare", " ".join(symbols), len(symbols) + 1))
-
-    def operand(self) -> None:
-        token = self.take()
-        if token.kind == "number":
-            self.steps.append(_Step("push", number=_literal(token.text)))
-        elif token.kind == "name":
-            self.call(token.text)
-        elif token.kind in ("-", "+"):
-            self.expression(_SIGN_BINDING)
-            self.steps.append(_Step("negate" if token.kind == "-" else "keep", "a sign", 1))
-        elif token.kind == "(":
-            self.expression(0)
-            self.close(")")
-        elif token.kind == "[":
-            self.steps.append(_Step("list", "a list", self.items("]")))
-        else:
-            self.position -= 1
-            _refuse(f"{self._here()}: a number or function is missing before it{self._percent_advice()}")
-
-    def call(self, name: str) -> None:
-        if name not in FUNCTIONS:
-            nearest = get_close_matches(name[:40].lower(), FUNCTIONS, n=1)
-            hint = f"did you mean {nearest[0]}? " if nearest else ""
-            _refuse(f"unknown name {name[:40]}: {hint}The functions are {', '.join(FUNCTIONS)}")
-        if self.token.kind != "(":
-            _refuse(f"{name} is a function: write {FUNCTIONS[name].signature}")
-        self.take()
-        self.steps.append(_Step("call", name, self.items(")")))
-
-    def items(self, closing: str) -> int:
-        """Parse expressions separated by commas up to `closing`; return how many there are."""
-        count = 0
-        while self.token.kind != closing:
-            self.expression(0)
-            count += 1
-            if self.token.kind != ",":
-                break
-            self.take()
-        self.close(closing)
-        return count
-
-    def close(self, closing: str) -> None:
-        if self.token.kind != closing:
-            _refuse(f"{self._here()}: {closing!r} is missing before it")
-        self.take()
-
-    def _here(self) -> str:
-        token = self.token
-        if token.kind == "end":
-            return "the expression ends too early"
-        return f"unexpected {token.text[:40]!r} at character {token.start}"
-
-    def _percent_advice(self) -> str:
-        before = self.tokens[self.position - 1].kind if self.position else ""
-        return "; % is the remainder of a division: write 5/100 for 5%" if before == "%" else ""
 
 
 def _literal(text: str) -> Number:
@@ -259,16 +62,13 @@ def _literal(text: str) -> Number:
     return _checked(float(text))
 
 
-# --- Evaluation
-
-
 def _power(base: Number, exponent: Number) -> Number:
     if abs(exponent) > MAX_EXPONENT:
-        _refuse(f"the exponent {_digits(exponent)} is outside ±{MAX_EXPONENT:,}")
+        refuse(f"the exponent {_digits(exponent)} is outside ±{MAX_EXPONENT:,}")
     if isinstance(base, int) and isinstance(exponent, int) and (base.bit_length() - 1) * exponent > 1024:
         raise OverflowError
     if base < 0 and exponent != int(exponent):
-        _refuse(f"{_digits(base)} ** {_digits(exponent)} is a complex number")
+        refuse(f"{_digits(base)} ** {_digits(exponent)} is a complex number")
     result: Number = base**exponent
     return result
 
@@ -296,12 +96,12 @@ class _Machine:
         self.listed = 0
         self.rounding: tuple[Number, int] | None = None
 
-    def run(self, program: Sequence[_Step]) -> Number | bool:
+    def run(self, program: Sequence[Step]) -> Number | bool:
         """Return the program's result, a finite number or a truth."""
         for step in program:
             self.rounding = None
             if step.action == "push":
-                self.stack.append(step.number)
+                self.stack.append(_literal(step.name))
                 continue
             first = len(self.stack) - step.count
             items = self.stack[first:]
@@ -309,10 +109,10 @@ class _Machine:
             self.stack.append(self._apply(step, items))
         (result,) = self.stack
         if isinstance(result, list):
-            _refuse("the result is a list: apply a function to it, such as sum or mean")
+            refuse("the result is a list: apply a function to it, such as sum or mean")
         return result
 
-    def _apply(self, step: _Step, items: Sequence[_Item]) -> _Item:
+    def _apply(self, step: Step, items: Sequence[_Item]) -> _Item:
         if step.action == "call":
             return self._call(step.name, FUNCTIONS[step.name], items)
         numbers = [_number(item, step.name) for item in items]
@@ -325,7 +125,7 @@ class _Machine:
         if step.action == "compare":
             symbols = step.name.split()
             return all(
-                _COMPARISONS[symbol](left, right)
+                COMPARISONS[symbol](left, right)
                 for symbol, left, right in zip(symbols, numbers[:-1], numbers[1:], strict=True)
             )
         return numbers[0]
@@ -335,7 +135,7 @@ class _Machine:
             items = _gathered(function, items)
         least, most = function.parameters - function.optional, function.parameters
         if not least <= len(items) <= most:
-            _refuse(f"{function.signature} got {len(items)} argument{'s' * (len(items) != 1)}")
+            refuse(f"{function.signature} got {len(items)} argument{'s' * (len(items) != 1)}")
         arguments = [
             _listed(item, function) if place in function.lists else _number(item, function.signature)
             for place, item in enumerate(items)
@@ -367,15 +167,15 @@ def _gathered(function: Function, items: Sequence[_Item]) -> Sequence[_Item]:
 
 def _listed(item: _Item, function: Function) -> list[Number]:
     if not isinstance(item, list):
-        _refuse(f"{function.signature} takes a list there: write [1, 2, 3]")
+        refuse(f"{function.signature} takes a list there: write [1, 2, 3]")
     return item
 
 
 def _number(item: _Item, what: str) -> Number:
     if isinstance(item, list):
-        _refuse(f"{what} takes numbers, not a list")
+        refuse(f"{what} takes numbers, not a list")
     if isinstance(item, bool):
-        _refuse(f"{what} takes numbers; a comparison gives true or false")
+        refuse(f"{what} takes numbers; a comparison gives true or false")
     return item
 
 
@@ -383,16 +183,16 @@ def _guarded(call: Callable[..., Number], arguments: Sequence[_Item], what: str)
     try:
         return _checked(call(*arguments))
     except ZeroDivisionError:
-        _refuse(f"division by zero in {what}")
+        refuse(f"division by zero in {what}")
     except OverflowError:
-        _refuse(f"{what} overflows: a value must stay within ±1.8e308")
+        refuse(f"{what} overflows: a value must stay within ±1.8e308")
     except ValueError as error:
-        _refuse(str(error))
+        refuse(str(error))
 
 
 def _checked(value: Number) -> Number:
     if not -_LARGEST <= value <= _LARGEST:  # false for NaN as well
-        _refuse("the value overflows: it must stay within ±1.8e308")
+        refuse("the value overflows: it must stay within ±1.8e308")
     return value
 
 
@@ -423,7 +223,7 @@ def _shown(value: Number | bool, rounding: tuple[Number, int] | None) -> str:
     return f"{shown:.{max(decimals, 0)}f} (unrounded {_digits(unrounded)})"
 
 
-def _hints(expression: str, tokens: Sequence[_Token]) -> list[str]:
+def _hints(expression: str, tokens: Sequence[Token]) -> list[str]:
     hints = []
     thousands = re.search(r"(?<![0-9.])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9.eE])", expression)
     if thousands:
