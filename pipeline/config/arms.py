@@ -159,7 +159,7 @@ def objects(config: DictConfig, key: str) -> Any:
     """Return the config object at `key`. Raises `ConfigError` for a value that is missing or negative."""
     node = config[key]
     if missing := OmegaConf.missing_keys(node):
-        names = ", ".join(f"{key}.{name}=…" for name in sorted(missing))
+        names = " ".join(f"{name}=…" for name in sorted(missing))
         raise ConfigError(f"{key} needs values that only you can give: {names}")
     if key in OWN:
         refuse_negative(OmegaConf.to_container(node, resolve=True), key)

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from pipeline.backbone.config import BackboneConfig
+from pipeline.backbone.config import BackboneConfig, EndpointConfig
 from pipeline.corpus.config import CorpusConfig
 from pipeline.plugins import locate
 from pipeline.runs.config import ActorsConfig, ClusterConfig, TasksConfig
@@ -33,7 +33,7 @@ class RunConfig:
     """
 
     harness: Any = MISSING
-    backbone: BackboneConfig = MISSING
+    backbone: Any = MISSING
     serving: Any = MISSING
     benchmark: Any = MISSING
     corpus: CorpusConfig = field(default_factory=CorpusConfig)
@@ -49,7 +49,6 @@ class RunConfig:
 SCHEMAS = {
     "run": "pipeline.config.schemas.RunConfig",
     "longharness": "pipeline.harness.config.HarnessConfig",
-    "endpoint": "pipeline.backbone.config.EndpointConfig",
     "process": "pipeline.backbone.config.ProcessConfig",
     "embedded": "pipeline.backbone.config.EmbeddedConfig",
     "ledgerqa": "pipeline.benchmarks.ledgerqa.config.LedgerQAConfig",
@@ -60,9 +59,10 @@ SCHEMAS = {
 def run_schemas() -> dict[str, Any]:
     """The schemas that `/schema@_here_: NAME` may name in a configuration of a run.
 
-    A backbone's model has no default here: each option names its own, or leaves it to the user.
+    A backbone's model and an endpoint's URLs have no default here: an option names them, or the user does.
     """
     return {
         "backbone": BackboneConfig(model=MISSING),
+        "endpoint": EndpointConfig(urls=MISSING),
         **{name: locate(path) for name, path in SCHEMAS.items()},
     }
