@@ -120,11 +120,11 @@ class ChatClient:
         headers = {"Content-Type": "application/json"}
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
-        status = None
+        data, body, status = encode(request, self._endpoint.model, schema=schema), b"", None
         try:
             async with self._session.post(
                 f"{url.rstrip('/')}/chat/completions",
-                data=encode(request, self._endpoint.model, schema=schema),
+                data=data,
                 headers=headers,
                 allow_redirects=False,
             ) as response:

@@ -43,4 +43,6 @@ def _checked(text: str) -> str:
         url = URL()
     if url.scheme not in {"http", "https"} or not url.host:
         raise ConfigError(f"serving.urls: {text!r} is no URL of the form http://HOST:PORT/v1")
+    if url.user or url.password:
+        raise ConfigError("serving.urls: a URL holds a user or password; keep secrets in serving.api_key_env")
     return text.rstrip("/")
