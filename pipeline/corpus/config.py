@@ -15,7 +15,7 @@ class IndexEngine(StrEnum):
 
 @dataclass
 class IndexConfig:
-    """BM25 (Lucene's form, as bm25s has it). `contents_weight` scales passages that look like contents pages."""
+    """BM25 (Lucene's form, as bm25s has it). `contents_weight` scales what looks like a contents page."""
 
     engine: IndexEngine = IndexEngine.columnar
     k1: float = 1.5
