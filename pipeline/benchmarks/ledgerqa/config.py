@@ -1,0 +1,40 @@
+"""LedgerQA's configuration: how large, how hard, how many questions of which kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a question asks of its reader."""
+
+    single = "single"
+    arithmetic = "arithmetic"
+    series = "series"
+    revision = "revision"
+
+
+@dataclass
+class LedgerQAConfig:
+    """A generated benchmark; the same values give the same bytes on every machine.
+
+    `tokens` is the size of the documents, estimated at 4 bytes a token. `distractors` is how many further
+    tables (0–3) share a table's title but for its accounting basis. `revision_percent` and `errata_percent`
+    of the monthly rows are revised in a later table, or corrected by a note after they left the tables;
+    `restated_percent` of the quarterly tables are printed again, restated, an issue later.
+    `processes` only changes the time that it takes. `folder` names a generated dataset to read as it is.
+    """
+
+    _target_: str = "pipeline.benchmarks.ledgerqa.load"
+    name: str = "ledgerqa"
+    seed: int = 0
+    tokens: int = 200_000
+    questions_per_kind: int = 10
+    kinds: list[Kind] = field(default_factory=lambda: list(Kind))
+    distractors: int = 1
+    revision_percent: int = 15
+    errata_percent: int = 5
+    restated_percent: int = 40
+    processes: int = 1
+    folder: str | None = None

@@ -1,0 +1,90 @@
+"""How a size becomes issues, tables and paragraphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+
+from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
+from pipeline.benchmarks.ledgerqa.dates import Calendar
+from pipeline.benchmarks.ledgerqa.families import Families
+from pipeline.benchmarks.ledgerqa.ledger import Ledger, Rates
+from pipeline.benchmarks.ledgerqa.rendering import prose_bytes, render, table
+from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
+from pipeline.errors import BenchmarkError
+
+SMALLEST, LARGEST = 10_000, 1_000_000_000
+BYTES_PER_TOKEN = 4
+_PROSE_PERCENT = 15
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A ledger, and how many paragraphs each of its issues has."""
+
+    ledger: Ledger
+    paragraphs: int
+
+
+def plan(config: LedgerQAConfig) -> Plan:
+    """Choose issues, tables and paragraphs so that the documents have about `config.tokens`.
+
+    Raises `BenchmarkError` where the values are out of bounds or the size has no room for the tables.
+    """
+    _check(config)
+    key = derive(0, config.seed)
+    calendar = _calendar(key, config.tokens)
+    families = Families(key, calendar, config.distractors, min(36, 10 + config.tokens // 5_000))
+    rates = Rates(config.revision_percent, config.errata_percent, config.restated_percent)
+    size = config.tokens * BYTES_PER_TOKEN // calendar.issues
+    count = _families(Ledger(config.seed, calendar, families, families.most, rates), size, 2 + config.distractors)
+    ledger = Ledger(config.seed, calendar, families, count, rates)
+    issues = (calendar.issues // 4, calendar.issues // 2, calendar.issues - 1)
+    bare = sum(len(render(ledger, issue, 0).text.encode()) for issue in issues) // len(issues)
+    return Plan(ledger, max((size - bare) // prose_bytes(ledger), 0))
+
+
+def _check(config: LedgerQAConfig) -> None:
+    bounds = {
+        "tokens": (config.tokens, SMALLEST, LARGEST),
+        "distractors": (config.distractors, 0, 3),
+        "questions_per_kind": (config.questions_per_kind, 1, 10_000),
+        "revision_percent": (config.revision_percent, 0, 50),
+        "errata_percent": (config.errata_percent, 0, 50),
+        "restated_percent": (config.restated_percent, 0, 100),
+        "processes": (config.processes, 1, 1_024),
+    }
+    for name, (value, low, high) in bounds.items():
+        if not low <= value <= high:
+            raise BenchmarkError(f"LedgerQA: {name}={value} is out of bounds: use {low} to {high}")
+    if not config.kinds or len(set(config.kinds)) < len(config.kinds):
+        raise BenchmarkError("LedgerQA: kinds must name at least one kind, and each once")
+
+
+def _calendar(key: int, tokens: int) -> Calendar:
+    """Issues grow with the root of the size; quarterly up to forty years, then monthly."""
+    issues = min(max(isqrt(tokens) // 20, 6), 1_200)
+    step = 3 if issues <= 160 else 1
+    stream = Stream(key, Purpose.calendar)
+    latest = 2024 - issues * step // 12
+    earliest = min(1945, latest)
+    return Calendar(12 * (earliest + stream.below(latest - earliest + 1)) + 3 * stream.below(4), step, issues)
+
+
+def _families(ledger: Ledger, size: int, least: int) -> int:
+    """How many tables fill an issue of `size` bytes but for the prose."""
+    issue = ledger.calendar.issues // 2
+    room = size * (100 - _PROSE_PERCENT) // 100 - 100
+    for number in range(ledger.families):
+        family = ledger.family(number)
+        printed = len(table(ledger, family, issue)[0].encode())
+        twice = printed * ledger.rates.restated // 100 if family.entities else 0
+        room -= printed + twice + len(family.title) + 20
+        if room < 0:
+            if number < least:
+                raise BenchmarkError(
+                    f"LedgerQA: tokens={ledger.calendar.issues * size // BYTES_PER_TOKEN} has no room for the "
+                    f"{least} tables that an issue needs: raise tokens or lower distractors"
+                )
+            return number
+    return ledger.families

@@ -1,0 +1,87 @@
+"""Running text. Its figures are about other things than the tables', so it answers no question."""
+
+from __future__ import annotations
+
+from pipeline.benchmarks.ledgerqa.dates import MONTHS, Calendar, month_name
+from pipeline.benchmarks.ledgerqa.families import Family
+from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger, figure
+from pipeline.benchmarks.ledgerqa.streams import Stream
+
+_HEADINGS = ("Review of Operations", "Financing Notes", "Administrative Announcements", "Market Notes")
+_SENTENCES = (
+    "On {month} {day} tenders were invited for about ${amount} million of {weeks}-week notes to refund ${other} million of notes maturing the same week.",
+    "Tenders were received at the fiscal agents until 1:30 p.m. and were opened on {month} {day}.",
+    "The accepted bids ranged from {rate} percent to {rate2} percent; noncompetitive tenders were taken at the average.",
+    "Denominations of ${small},000 and ${small}0,000 were authorized in bearer and registered form.",
+    "The Comptroller's office adopted revised forms for the returns of disbursing officers in {month}.",
+    "Field offices numbered {small} at the close of the period, against {weeks} a year earlier.",
+    "The committee on accounts met on {month} {day} and reviewed the classification of miscellaneous items.",
+    "Interest on the notes is payable on {month} {day} and half a year later, until maturity.",
+    "Trading was quiet in the first half of the month and somewhat more active after the {day}th.",
+    "Seasonal factors weighed on collections, as is usual in {month}.",
+    "Average maturity of the marketable issues lengthened to {small} months and {day} days.",
+    "Printing of the present issue was closed on the {day}th; later returns will be carried forward.",
+    "An amendment to the regulations, effective {month} {day}, requires returns within {weeks} days.",
+    "Rates on comparable obligations stood at {rate} percent, little changed from the {month} average of {rate2} percent.",
+)
+_ERRATA = (
+    'In Table {code}, "{title}", the figure for "{label}" in {month} was misprinted in earlier issues of this '
+    "bulletin: it should read {new} {unit} instead of {old}; the total for that month should accordingly read "
+    "{new_total} instead of {old_total}.",
+    'Table {code}, "{title}": for {month}, the amount shown under "{label}" as {old} is corrected to {new} {unit}, '
+    "and the total for the month from {old_total} to {new_total}.",
+)
+
+
+def paragraph(stream: Stream) -> str:
+    """A paragraph of four sentences, now and then with a heading above it."""
+    text = " ".join(
+        sentence.format(
+            month=stream.pick(MONTHS),
+            day=stream.between(4, 28),
+            amount=stream.between(11, 95) * 50,
+            other=stream.between(11, 95) * 50,
+            weeks=stream.between(13, 52),
+            small=stream.between(2, 60),
+            rate=f"{stream.between(2, 11)}.{stream.between(0, 99):02d}",
+            rate2=f"{stream.between(2, 11)}.{stream.between(0, 99):02d}",
+        )
+        for sentence in stream.sample(_SENTENCES, 4)
+    )
+    return f"{stream.pick(_HEADINGS)}\n\n{text}" if stream.chance(25) else text
+
+
+def unit_notice(family: Family) -> str:
+    """What the issue that changes a table's unit says of it."""
+    return f"Beginning with this issue, the figures of Table {family.code} are given in millions of dollars."
+
+
+def erratum(ledger: Ledger, family: Family, month: int, event: Event) -> tuple[str, int, int]:
+    """An errata note, and where in it the corrected figure and the corrected total start."""
+    unit = family.unit_at(event.issue)
+    new = ledger.month_values(family, month, event.issue)
+    old = ledger.month_values(family, month, event.issue - 1)
+    fields = {
+        "code": family.code,
+        "title": family.title,
+        "label": family.columns[event.column].label,
+        "month": month_name(month),
+        "unit": f"{unit.word} dollars",
+        "old": figure(int(old[event.column]), unit, commas=True),
+        "old_total": figure(int(old[-1]), unit, commas=True),
+    }
+    template = Stream(family.key, month).pick(_ERRATA)
+    before, middle, after = (part.format(**fields) for part in _split(template))
+    value, total = (figure(int(new[column]), unit, commas=True) for column in (event.column, -1))
+    return f"{before}{value}{middle}{total}{after}", len(before), len(before) + len(value) + len(middle)
+
+
+def _split(template: str) -> tuple[str, str, str]:
+    before, rest = template.split("{new}")
+    middle, after = rest.split("{new_total}")
+    return before, middle, after
+
+
+def masthead(calendar: Calendar, issue: int) -> str:
+    """The first lines of an issue."""
+    return f"LEDGER BULLETIN\n\n{calendar.name(issue)}\n\nOffice of the Comptroller of Accounts"
