@@ -1,0 +1,79 @@
+"""The Ray cluster of a run: one of its own on this machine, or one that is there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from pipeline.errors import ConfigError
+from pipeline.runs.config import ClusterConfig
+
+_INSIDE_A_JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that this process is connected to, and the node that it runs on."""
+
+    node: str
+
+    def cpus(self, node_local: bool) -> float:
+        """Logical CPUs of the cluster, or of the driver's node alone."""
+        nodes = [
+            node for node in ray.nodes() if node["Alive"] and (not node_local or node["NodeID"] == self.node)
+        ]
+        return sum(node["Resources"].get("CPU", 0.0) for node in nodes)
+
+    def here(self) -> Any:
+        """Return the scheduling strategy that keeps an actor on the driver's node."""
+        return NodeAffinitySchedulingStrategy(self.node, soft=False)
+
+
+@contextmanager
+def connected(config: ClusterConfig) -> Iterator[Cluster]:
+    """Connect to the run's cluster; on exit leave it, or end it if it was started here.
+
+    Inside a Ray job the job's cluster is joined, whatever `config.address` says. A connection that this
+    process has already is used and left alone. Raises `ConfigError` if there is no cluster to join.
+    """
+    if ray.is_initialized():
+        yield Cluster(ray.get_runtime_context().get_node_id())
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if config.address != "local" or _INSIDE_A_JOB in os.environ:
+        address = "auto" if config.address == "local" else config.address
+        try:
+            ray.init(address=address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            raise ConfigError(f"cluster.address={address}: no Ray cluster to join: {error}") from error
+    else:
+        _authenticate()
+        ray.init(
+            address="local",
+            num_cpus=config.num_cpus,
+            object_store_memory=config.object_store_bytes,
+            include_dashboard=False,
+            **quiet,
+        )
+    try:
+        yield Cluster(ray.get_runtime_context().get_node_id())
+    finally:
+        ray.shutdown()
+
+
+def _authenticate() -> None:
+    """Give the cluster a token of its own. Ray listens on all interfaces: the token is what protects it.
+
+    Ray enables token authentication for a new cluster by itself where the mode is unset; without a token it
+    would write one into the home folder, which makes later `ray` commands fail.
+    """
+    if not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)

@@ -1,0 +1,76 @@
+"""Compaction: finished episodes, replayed from the journal into rows of the tables, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from pipeline.corpus import Corpus
+from pipeline.errors import ReplayMismatch
+from pipeline.plugins import locate
+from pipeline.runs import journal, tables
+from pipeline.runs.broadcast import CorpusHandle
+from pipeline.runs.folder import RunFolder
+from pipeline.runs.journal import Attempt
+from pipeline.runs.plan import task_view
+from pipeline.runs.replay import rebuild
+from pipeline.runs.rows import Rows, merged, rows
+
+BATCH = 32
+"""Episodes a part file, and a row group: few enough to find a transcript in milliseconds."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished episode: its row of the plan, and the attempt that is accepted."""
+
+    planned: Mapping[str, Any]
+    attempt: Attempt
+
+
+@dataclass
+class Compacted:
+    """What became of a batch: parts by table, not yet committed, and the episodes that are in them.
+
+    `mismatches` are the episodes whose replay differs from the record: they are in no table.
+    """
+
+    parts: dict[str, str] = field(default_factory=dict)
+    episodes: dict[str, list[Any]] = field(default_factory=dict)
+    mismatches: dict[str, str] = field(default_factory=dict)
+
+
+def compact(
+    folder: Path, batch: Sequence[Finished], harnesses: Mapping[str, Any], handles: Mapping[str, CorpusHandle]
+) -> Compacted:
+    """Replay `batch` and write its parts, in a Ray worker. `harnesses` are configs by arm."""
+    run = RunFolder(folder)
+    built = {arm: locate(config._target_)(config) for arm, config in harnesses.items()}
+    done = Compacted()
+    made: list[Rows] = []
+    corpus: tuple[str, Corpus] | None = None
+    for item in sorted(batch, key=lambda item: str(item.planned["corpus"])):
+        fingerprint = item.planned["corpus"]
+        if corpus is None or corpus[0] != fingerprint:
+            corpus = (fingerprint, Corpus.attach(*ray.get(handles[fingerprint].stored)))
+        record = journal.load(run.journal, item.attempt)
+        try:
+            trace = rebuild(built[item.planned["arm"]], task_view(item.planned), corpus[1], record)
+        except ReplayMismatch as mismatch:
+            done.mismatches[item.attempt.episode] = str(mismatch)
+            continue
+        made.append(rows(item.planned, record, trace))
+        done.episodes[item.attempt.episode] = [item.attempt.attempt, item.attempt.segment]
+    if made:
+        done.parts = {table: tables.write_part(folder, table, r) for table, r in merged(made).items()}
+    return done
+
+
+def commit(folder: Path, number: int, done: Compacted) -> None:
+    """Make the parts of a batch count."""
+    if done.parts:
+        tables.commit(folder, f"episodes-{number:06}", done.parts, episodes=done.episodes)

@@ -1,0 +1,141 @@
+"""Replay: an episode rebuilt from its journal without a model, and compared with what was recorded live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.corpus import Corpus, build
+from pipeline.corpus.config import CorpusConfig
+from pipeline.errors import CorpusError, ReplayMismatch, RunError
+from pipeline.harness import Reply, Trace
+from pipeline.paths import cache_dir
+from pipeline.plugins import locate
+from pipeline.protocols import Outcome, TaskView
+from pipeline.runs import journal, tables
+from pipeline.runs.folder import RunFolder
+from pipeline.runs.freeze import thawed
+from pipeline.runs.journal import RecordedEpisode
+from pipeline.runs.plan import task_view
+
+
+@dataclass
+class Replayed:
+    """What the replay of a run found. `unfinished` are planned episodes that have no result yet."""
+
+    episodes: int = 0
+    turns: int = 0
+    unfinished: int = 0
+    mismatches: list[str] = field(default_factory=list)
+
+
+def replay_run(folder: Path, progress: Callable[[Replayed], None] | None = None) -> Replayed:
+    """Replay every finished episode of the run in `folder`, from its plan, journal and corpora alone.
+
+    A corpus is opened from the cache, or built again from its documents; its fingerprint must be the recorded
+    one. Raises `RunError` if the folder is no run or is damaged, `CorpusError` if a corpus can't be had.
+    """
+    run = RunFolder(folder)
+    record = run.read_record()
+    attempts = accepted_attempts(folder, journal.scan(run.journal))
+    harnesses = {name: harness(arm["harness"]) for name, arm in record["arms"].items()}
+    corpora = _Corpora(record["corpora"])
+    found = Replayed()
+    for row in tables.read_plan(folder).to_pylist():
+        attempt = attempts.get(row["episode_id"])
+        if attempt is None:
+            found.unfinished += 1
+            continue
+        recorded = journal.load(run.journal, attempt)
+        try:
+            rebuild(harnesses[row["arm"]], task_view(row), corpora.get(row["corpus"]), recorded)
+        except ReplayMismatch as mismatch:
+            found.mismatches.append(str(mismatch))
+        found.episodes += 1
+        found.turns += len(recorded.turns)
+        if progress:
+            progress(found)
+    return found
+
+
+def rebuild(harness: Any, task: TaskView, corpus: Corpus, record: RecordedEpisode) -> Trace:
+    """Return the trace that the recorded replies give.
+
+    Raises `ReplayMismatch` if a state, the number of turns or the outcome is not the recorded one.
+    """
+    replies = [Reply(turn.response, turn.reasoning) for turn in record.turns]
+    trace: Trace = harness.replay(task, corpus, replies)
+    where = f"episode {record.attempt.episode}, attempt {record.attempt.attempt}"
+    for recorded, replayed in zip(record.turns, trace.turns, strict=False):
+        if recorded.state_sha256 != replayed.state_sha256:
+            raise ReplayMismatch(
+                f"{where}, turn {recorded.turn}: recorded state {recorded.state_sha256}, "
+                f"replayed {replayed.state_sha256}"
+            )
+    if len(trace.turns) != len(record.turns):
+        raise ReplayMismatch(f"{where}: {len(record.turns)} turns recorded, {len(trace.turns)} replayed")
+    # Replies alone can't tell of a request that failed: there the replay is cut short, and has no outcome.
+    expected = None if record.outcome.status == "model_request_failed" else record.outcome
+    if _facts(trace.outcome) != _facts(expected):
+        raise ReplayMismatch(f"{where}: recorded outcome {expected}, replayed {trace.outcome}")
+    return trace
+
+
+def accepted_attempts(folder: Path, attempts: Iterable[journal.Attempt]) -> dict[str, journal.Attempt]:
+    """Return the accepted attempt of each finished episode: the one in the tables, else the lowest."""
+    every = list(attempts)
+    accepted, _ = journal.settle(every, ())
+    committed = committed_attempts(folder)
+    kept = {a.episode: a for a in every if a.finished and committed.get(a.episode) == [a.attempt, a.segment]}
+    return accepted | kept
+
+
+def committed_attempts(folder: Path) -> dict[str, list[Any]]:
+    """Return number and segment of the attempt that is in the tables, of each episode there."""
+    return {
+        episode: attempt
+        for record in tables.commits(folder)
+        for episode, attempt in record.get("episodes", {}).items()
+    }
+
+
+def harness(record: Mapping[str, Any]) -> Any:
+    """Return the harness that `run.json` describes. Raises `RunError` if this version has no such one."""
+    try:
+        config = thawed(record)
+        return locate(config._target_)(config)
+    except Exception as error:  # whatever a plug-in of another version does with the record
+        raise RunError(f"run.json: the harness {record.get('_type_')} can't be rebuilt: {error}") from error
+
+
+class _Corpora:
+    """The run's corpora, opened one at a time: the plan is in order of corpus."""
+
+    def __init__(self, records: Mapping[str, Any]) -> None:
+        self._records = records
+        self._open: tuple[str, Corpus] | None = None
+
+    def get(self, fingerprint: str) -> Corpus:
+        if self._open is None or self._open[0] != fingerprint:
+            self._open = (fingerprint, _corpus(fingerprint, self._records[fingerprint]))
+        return self._open[1]
+
+
+def _corpus(fingerprint: str, record: Mapping[str, Any]) -> Corpus:
+    cache = cache_dir() / "corpora"
+    if (cache / fingerprint).is_dir():
+        return Corpus.open(cache / fingerprint)
+    config: CorpusConfig = thawed(record["config"])
+    corpus = build([Path(folder) for folder in record["folders"]], config, cache)
+    if corpus.fingerprint != fingerprint:
+        raise CorpusError(
+            f"the documents in {', '.join(record['folders'])} have changed since the run: corpus "
+            f"{corpus.fingerprint}, recorded {fingerprint}. Restore them to replay it"
+        )
+    return corpus
+
+
+def _facts(outcome: Outcome | None) -> Any:
+    return outcome and (outcome.status, outcome.answer, tuple(outcome.cited))

@@ -1,0 +1,299 @@
+"""A run, from its spec to its tables: planned, resumed where it was left, driven to the end."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from omegaconf import OmegaConf
+
+from pipeline.backbone.serving import Endpoint
+from pipeline.benchmarks.tasks import CorpusSource
+from pipeline.corpus import Corpus, build
+from pipeline.corpus.config import CorpusConfig
+from pipeline.errors import ConfigError, RunError
+from pipeline.paths import cache_dir
+from pipeline.plugins import locate
+from pipeline.runs import journal, tables
+from pipeline.runs.actors import ArmRuntime
+from pipeline.runs.broadcast import Broadcast
+from pipeline.runs.cluster import connected
+from pipeline.runs.compact import Finished
+from pipeline.runs.driver import Driver, Tally, Work
+from pipeline.runs.folder import SCHEMA_VERSION, RunFolder, versions, write_atomically, write_json
+from pipeline.runs.freeze import frozen, plain
+from pipeline.runs.journal import Attempt
+from pipeline.runs.lease import Lease
+from pipeline.runs.plan import Plan, make_plan, store
+from pipeline.runs.progress import Progress
+from pipeline.runs.replay import accepted_attempts, committed_attempts
+from pipeline.runs.spec import ArmSpec, RunSpec
+
+FLUSH_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What became of the episodes that were asked for.
+
+    `finished` of `total` are in the tables, `new` of them by this invocation. `owed` have no result yet, and
+    `reasons` says why, with how many each. `stopped`: the user interrupted the run.
+    """
+
+    folder: Path
+    total: int
+    finished: int
+    new: int
+    owed: int
+    reasons: Mapping[str, int]
+    mismatches: tuple[str, ...]
+    stopped: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether every episode has its rows."""
+        return self.finished == self.total
+
+
+def run(spec: RunSpec, progress: Progress | None = None) -> RunResult:
+    """Run what is owed of `spec`, and fill the tables of its folder.
+
+    Raises `UnusableInput` before anything was started (a bad config, benchmark, corpus or folder), and
+    `BackboneUnavailable` or `ModelRequestFailed` if a backbone does not come up.
+    """
+    progress = progress or Progress()
+    folder = RunFolder(spec.root / spec.name)
+    library = Library(progress)
+    plan = plan_run(spec, library)
+    folder.create()
+    with Lease(folder) as lease, _logged(folder):
+        _store(folder, spec, plan, library)
+        tables.prune(folder.path)
+        return _Invocation(spec, folder, plan, library, lease, progress).result()
+
+
+def plan_run(spec: RunSpec, library: Library) -> Plan:
+    """Check `spec` and plan it. Raises `UnusableInput`."""
+    _check(spec)
+    return make_plan(spec, library.open)
+
+
+class Library:
+    """The corpora of a run, each opened once, by fingerprint; built where the cache has none."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress or Progress()
+        self._opened: dict[bytes, Corpus] = {}
+        self.corpora: dict[str, Corpus] = {}
+        self.records: dict[str, dict[str, Any]] = {}
+
+    def open(self, source: CorpusSource, config: CorpusConfig) -> Corpus:
+        """Return the corpus of `source`. Raises `CorpusError`."""
+        folders = [str(folder.absolute()) for folder in source.folders]
+        key = orjson.dumps([folders, plain(config)])
+        if key not in self._opened:
+            corpus = build(source.folders, config, cache_dir() / "corpora", self._show(source.id))
+            self._opened[key] = corpus
+            self.corpora[corpus.fingerprint] = corpus
+            self.records[corpus.fingerprint] = {
+                "id": source.id,
+                "folders": folders,
+                "config": frozen(config),
+            }
+        return self._opened[key]
+
+    def _show(self, name: str) -> Any:
+        def show(stage: str, done: int, total: int) -> None:
+            self._progress.stage = f"corpus {name}: {stage} {done:,}/{total:,}"
+
+        return show
+
+
+class _Invocation:
+    """One invocation of a run whose folder is ready."""
+
+    def __init__(
+        self, spec: RunSpec, folder: RunFolder, plan: Plan, library: Library, lease: Lease, progress: Progress
+    ) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._plan = plan
+        self._library = library
+        self._lease = lease
+        self._progress = progress
+        self._committed = committed_attempts(folder.path).keys()
+        attempts = journal.scan(folder.journal)
+        self._accepted = accepted_attempts(folder.path, attempts)
+        self._last = Counter[str]()
+        for attempt in attempts:
+            self._last[attempt.episode] = max(self._last[attempt.episode], attempt.attempt)
+
+    def result(self) -> RunResult:
+        """Run what is owed and say what came of it."""
+        total = self._plan.episodes.num_rows
+        known = sum(1 for row in self._plan.rows() if row["episode_id"] in self._committed)
+        self._progress.planned(self._spec.name, total, sum(1 for _ in self._done()))
+        tally, stopped = Tally(), False
+        if known < total:
+            tally, stopped = self._run()
+        self._progress.stage = "stopped" if stopped else "done"
+        self._progress.write(self._folder, force=True)
+        finished = known + tally.compacted
+        return RunResult(
+            folder=self._folder.path,
+            total=total,
+            finished=finished,
+            new=tally.compacted,
+            owed=total - finished - len(tally.mismatches),
+            reasons=dict(tally.owed),
+            mismatches=tuple(tally.mismatches),
+            stopped=stopped,
+        )
+
+    def _run(self) -> tuple[Tally, bool]:
+        owed = Counter(work.planned["arm"] for work in self._owed())
+        self._progress.stage = "starting Ray"
+        with ExitStack() as open_:
+            cluster = open_.enter_context(connected(self._spec.cluster))
+            open_.enter_context(_terminable())
+            driver = None
+            try:
+                arms = self._serve(open_, owed)
+                driver = open_.enter_context(
+                    Driver(
+                        self._folder,
+                        cluster,
+                        self._lease,
+                        Broadcast(self._library.corpora),
+                        {name: arm.spec.harness for name, arm in self._plan.arms.items()},
+                        self._progress,
+                    )
+                )
+                if owed:
+                    driver.start_actors(self._spec.actors, arms, owed.total())
+                driver.drive(self._finished(), self._owed(), self._left())
+                return driver.tally, False
+            except KeyboardInterrupt:
+                self._progress.stage = "stopping"
+                if driver is None:
+                    return Tally(), True
+                driver.compact_finished(FLUSH_SECONDS)
+                return driver.tally, True
+
+    def _serve(self, open_: ExitStack, owed: Counter[str]) -> dict[str, ArmRuntime]:
+        """Open each distinct serving that an owed episode needs, once."""
+        endpoints: dict[bytes, Endpoint] = {}
+        arms = {}
+        for name in owed:
+            arm = self._plan.arms[name].spec
+            key = orjson.dumps([plain(arm.serving), plain(arm.backbone)], option=orjson.OPT_SORT_KEYS)
+            if key not in endpoints:
+                self._progress.stage = f"starting backbone {arm.backbone_name}"
+                endpoints[key] = open_.enter_context(_serving(arm, self._folder, len(endpoints)))
+            arms[name] = ArmRuntime(arm.harness, arm.backbone, endpoints[key])
+        return arms
+
+    def _done(self) -> Iterator[Attempt]:
+        """Attempts of this plan's episodes that have a result already."""
+        for row in self._plan.rows():
+            if row["episode_id"] in self._accepted:
+                yield self._accepted[row["episode_id"]]
+
+    def _finished(self) -> Iterator[Finished]:
+        """Episodes that an earlier invocation finished but did not compact."""
+        for row in self._plan.rows():
+            if row["episode_id"] in self._accepted and row["episode_id"] not in self._committed:
+                yield Finished(row, self._accepted[row["episode_id"]])
+
+    def _owed(self) -> Iterator[Work]:
+        for row in self._plan.rows():
+            if row["episode_id"] not in self._accepted and row["episode_id"] not in self._committed:
+                yield Work(row, self._last[row["episode_id"]] + 1)
+
+    def _left(self) -> Counter[str]:
+        return Counter(item.planned["corpus"] for items in (self._finished(), self._owed()) for item in items)
+
+
+def _check(spec: RunSpec) -> None:
+    actors = spec.actors
+    if not spec.arms or not spec.seeds:
+        raise ConfigError("there is nothing to run: give at least one arm and one seed")
+    for name, value in (
+        ("episodes", actors.episodes),
+        ("attempts", actors.attempts),
+        ("count", actors.count),
+    ):
+        if value is not None and value < 1:
+            raise ConfigError(f"actors.{name} is {value}: give at least 1")
+    if actors.cpus <= 0:
+        raise ConfigError(f"actors.cpus is {actors.cpus}: give a positive number")
+
+
+def _store(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> None:
+    """Merge the plan into the folder, whose `run.json` is written last."""
+    if folder.record.exists():
+        record = folder.read_record()
+    elif folder.plan.exists() or any(folder.journal.iterdir()):
+        raise RunError(f"{folder.path} holds a run but no run.json: restore it, or choose another run name")
+    else:
+        record = {
+            "schema_version": SCHEMA_VERSION,
+            "name": spec.name,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "arms": {},
+            "corpora": {},
+        }
+    record = store(folder, plan, record)
+    record |= {"corpora": record["corpora"] | library.records, "versions": versions()}
+    write_atomically(folder.config, OmegaConf.to_yaml(OmegaConf.create(dict(spec.config))).encode())
+    write_json(folder.record, record)
+
+
+@contextmanager
+def _serving(arm: ArmSpec, folder: RunFolder, number: int) -> Iterator[Endpoint]:
+    logs = folder.logs / f"serving-{number}-{arm.backbone_name}"
+    logs.mkdir(exist_ok=True)
+    with locate(arm.serving._target_)(arm.serving, arm.backbone, logs.absolute()) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Treat SIGTERM (a stopped job) as Ctrl-C. After Ray's start, which sets a handler of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _logged(folder: RunFolder) -> Iterator[None]:
+    """Write the driver's log, failures of single episodes among it, to `logs/driver.log`."""
+    logger = logging.getLogger("pipeline.runs")
+    handler = logging.FileHandler(folder.logs / "driver.log")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    propagate, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.propagate = propagate
+        logger.removeHandler(handler)
+        handler.close()
