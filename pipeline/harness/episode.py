@@ -1,0 +1,66 @@
+"""LongHarness: the episode loop. A model is asked, its reply taken as a turn, until the episode ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from pipeline.corpus import Corpus
+from pipeline.errors import ModelRequestFailed
+from pipeline.harness import variants
+from pipeline.harness.actions import Environment
+from pipeline.harness.config import HarnessConfig
+from pipeline.harness.controller import initial_state, step
+from pipeline.harness.prompt import Prompt, prompt_sha256, sent_schema
+from pipeline.harness.replay import outcome, replay
+from pipeline.harness.turn import Reply, Trace
+from pipeline.protocols import Backbone, Limits, Outcome, Recorder, Request, TaskView
+
+
+class LongHarness:
+    """The method, and by its switches each of its variants. Holds no state of any episode."""
+
+    def __init__(self, config: HarnessConfig) -> None:
+        """Take a variant's configuration. Raises `ConfigError` if it does not describe a runtime."""
+        variants.check(config)
+        self.config = config
+
+    @cached_property
+    def prompt_sha256(self) -> str:
+        """The SHA-256 of the system prompt with the schema: part of an episode's identity."""
+        return prompt_sha256(self.config)
+
+    async def run(
+        self, task: TaskView, corpus: Corpus, backbone: Backbone, recorder: Recorder, limits: Limits
+    ) -> Outcome:
+        """Run one episode to its end (contract 4.3).
+
+        A request that fails for good is the episode's end and its result. `BackboneUnavailable` passes
+        through: it says nothing of the model, and the episode is owed.
+        """
+        environment = Environment(self.config, corpus, task)
+        prompt, schema = Prompt(environment), sent_schema(self.config)
+        state = initial_state(environment)
+        while (ended := outcome(state)) is None:
+            request = Request(
+                prompt.messages(state),
+                limits.max_tokens,
+                schema,
+                limits.sampling,
+                limits.seed,
+                limits.episode,
+            )
+            try:
+                completion = await backbone.complete(request)
+            except ModelRequestFailed as failure:
+                recorder.failed_request(state.turn + 1, failure.requests)
+                return Outcome("model_request_failed", error=failure.kind)
+            turn = step(environment, state, Reply(completion.text, completion.reasoning))
+            recorder.turn(turn.number, completion, turn.state_sha256)
+            prompt.append(turn)
+            state = turn.state
+        return ended
+
+    def replay(self, task: TaskView, corpus: Corpus, replies: Iterable[Reply]) -> Trace:
+        """Rebuild an episode from its recorded replies, with no model call (contract 1.2)."""
+        return replay(Environment(self.config, corpus, task), replies)

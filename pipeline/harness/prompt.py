@@ -1,0 +1,129 @@
+"""The prompt: system message, task, full history, and a tail with the current state (contract, section 5).
+
+Append-only but for the tail: what precedes the tail of one request begins the next one, byte for byte. Each
+message is serialised once (`Message.encoded`), so a request costs what is new in it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+from jinja2 import Environment as Templates
+from jinja2 import FileSystemLoader, StrictUndefined
+
+from pipeline.errors import InvalidOperation
+from pipeline.harness import answers, observation
+from pipeline.harness.actions import Environment
+from pipeline.harness.config import ActionMode, HarnessConfig, Reasoning
+from pipeline.harness.operations import ConclusionUpdate, operation_forms
+from pipeline.harness.parse import parse, without_thinking
+from pipeline.harness.schema import Schema, response_schema, signature
+from pipeline.harness.state import State
+from pipeline.harness.turn import Reply, Turn
+from pipeline.protocols import Message
+
+_EMPTY = "(empty)"  # some servers refuse a message without content
+_FOLDER = Path(__file__).parent / "prompts"
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Templates:
+    return Templates(
+        loader=FileSystemLoader(_FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # plain text for a model
+    )
+
+
+def system_prompt(config: HarnessConfig) -> str:
+    """Return the system message of a variant: role, protocol, operations and strategy (contract 5.1)."""
+    text = (
+        _templates()
+        .get_template("system.md.j2")
+        .render(
+            switches=config.switches,
+            budget=config.budget,
+            top_k=config.search.top_k,
+            operations=[signature(form) for form in operation_forms(config.switches)],
+            conclusion=signature(ConclusionUpdate),
+            schema=json.dumps(response_schema(config.switches), separators=(",", ":")),
+            text_mode=config.action.mode is ActionMode.text,
+        )
+    )
+    return text.strip()
+
+
+def sent_schema(config: HarnessConfig) -> Schema | None:
+    """Return the JSON schema that goes with each request; in `action.mode=text` the prompt carries it."""
+    if config.action.mode is ActionMode.text:
+        return None
+    return response_schema(config.switches, config.action.max_string)
+
+
+def prompt_sha256(config: HarnessConfig) -> str:
+    """Return the SHA-256 of the system prompt followed by the schema, which identifies them in a record."""
+    schema = orjson.dumps(response_schema(config.switches, config.action.max_string))
+    return sha256(system_prompt(config).encode() + b"\n" + schema).hexdigest()
+
+
+def task_message(environment: Environment) -> str:
+    """Return the first user message: question, answer format, document map (contract 5.2)."""
+    corpus, task = environment.corpus, environment.task
+    return (
+        _templates()
+        .get_template("task.md.j2")
+        .render(
+            question=task.question,
+            answer_format=answers.describe(task.answer_format),
+            count=len(corpus.document_ids),
+            outline=corpus.outline(environment.config.document_map_tokens),
+        )
+    )
+
+
+class Prompt:
+    """The messages of an episode's requests. It grows by two messages a turn, and forgets none."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._config = environment.config
+        self._messages = [
+            Message("system", system_prompt(environment.config)),
+            Message("user", task_message(environment)),
+        ]
+
+    def messages(self, state: State) -> tuple[Message, ...]:
+        """Return the messages of the next request: the last one ends with the current state."""
+        *before, last = self._messages
+        shown = observation.tail(state, has_bank=self._config.switches.evidence_bank)
+        return (*before, replace(last, content=f"{last.content}\n\n{shown}"))
+
+    def append(self, turn: Turn) -> None:
+        """Add a turn's reply and observation."""
+        reply = replayed(turn.reply, self._config.history.reasoning)
+        self._messages += (Message("assistant", reply), Message("user", turn.observation))
+
+
+def replayed(reply: Reply, reasoning: Reasoning) -> str:
+    """Return a reply as the history repeats it (contract 5.2).
+
+    `none`: the bare JSON without its `thought`; `thought`: as it was sent, without thinking; `full`: with all
+    reasoning. A reply that can't be parsed is kept as it is.
+    """
+    if reasoning is Reasoning.full:
+        thinking = f"<think>\n{reply.reasoning}\n</think>\n\n" if reply.reasoning else ""
+        return thinking + reply.text or _EMPTY
+    if reasoning is Reasoning.none:
+        try:
+            bare = {key: value for key, value in parse(reply.text).items() if key != "thought"}
+        except InvalidOperation:
+            pass
+        else:
+            return json.dumps(bare, ensure_ascii=False)
+    return without_thinking(reply.text).strip() or _EMPTY

@@ -1,0 +1,143 @@
+"""The state of an episode, `S = (E, C, H)`, with what the environment keeps beside it (contract, section 1).
+
+All of it is immutable: a turn makes a new state that shares what did not change. Its canonical form is
+assembled from parts that were serialised once, so hashing costs the same at turn 1 and at turn 200.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Literal
+
+import orjson
+
+from pipeline.harness.budget import Budget
+from pipeline.harness.conclusions import Conclusion
+from pipeline.harness.evidence import EvidenceBank
+from pipeline.harness.sources import Sources
+from pipeline.harness.turn import Reply
+
+EpisodeStatus = Literal["running", "answered", "turns_exhausted"]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A valid compute. `cited` are the evidence ids that it rests on (source ids without an EvidenceBank)."""
+
+    id: str
+    turn: int
+    expression: str
+    value: float | int | bool
+    text: str
+    cited: tuple[str, ...]
+    constants: tuple[tuple[float, str], ...] = ()
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """Canonical JSON, serialised once."""
+        facts = {
+            "id": self.id,
+            "turn": self.turn,
+            "expression": self.expression,
+            "value": self.text,
+            "cited": list(self.cited),
+            "constants": [list(constant) for constant in self.constants],
+        }
+        return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A response and its observation, kept in full: one element of the interaction history H."""
+
+    reply: Reply
+    observation: str
+
+
+@dataclass(frozen=True)
+class History:
+    """H: every response and observation so far, never truncated, summarised or replaced (contract 1).
+
+    `digest` stands for all of it in the state's canonical form: the SHA-256 of the previous digest followed
+    by the canonical JSON of the newest exchange.
+    """
+
+    exchanges: tuple[Exchange, ...] = ()
+    digest: str = sha256(b"").hexdigest()
+
+    def append(self, exchange: Exchange) -> History:
+        """Return the history with one more exchange."""
+        newest = {
+            "response": exchange.reply.text,
+            "reasoning": exchange.reply.reasoning,
+            "observation": exchange.observation,
+        }
+        chained = sha256(self.digest.encode() + orjson.dumps(newest, option=orjson.OPT_SORT_KEYS))
+        return History((*self.exchanges, exchange), chained.hexdigest())
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The accepted answer, with the ids it cites and the computes it names (contract 3.20)."""
+
+    answer: str
+    cited: tuple[str, ...]
+    computes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """E (`evidence`), C (`conclusion`, or `notes`), H (`history`), and sources, computes and budget.
+
+    `conclusion` and `notes` are null in a variant that lacks them.
+    """
+
+    budget: Budget
+    evidence: EvidenceBank = field(default_factory=EvidenceBank)
+    conclusion: Conclusion | None = None
+    notes: str | None = None
+    sources: Sources = field(default_factory=Sources)
+    computes: tuple[Computed, ...] = ()
+    history: History = field(default_factory=History)
+    accepted: Accepted | None = None
+
+    @property
+    def turn(self) -> int:
+        """How many turns have been taken."""
+        return self.budget.turns
+
+    @property
+    def status(self) -> EpisodeStatus:
+        """Whether the episode goes on, and if not, how it ended (contract 4.3)."""
+        if self.accepted:
+            return "answered"
+        return "running" if self.budget.turns_left > 0 else "turns_exhausted"
+
+    def canonical(self) -> bytes:
+        """The state as canonical JSON: keys sorted, no white space, UTF-8; H is represented by its digest."""
+        accepted = self.accepted
+        facts: dict[str, Any] = {
+            "turn": self.turn,
+            "status": self.status,
+            "budget": self.budget.as_json(),
+            "evidence": _fragments([entry.encoded for entry in self.evidence.entries]),
+            "conclusion": orjson.Fragment(self.conclusion.encoded) if self.conclusion else None,
+            "notes": self.notes,
+            "sources": _fragments([source.encoded for source in self.sources.entries]),
+            "computes": _fragments([computed.encoded for computed in self.computes]),
+            "history": self.history.digest,
+            "accepted": accepted and [accepted.answer, list(accepted.cited), list(accepted.computes)],
+        }
+        return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of `canonical()`: two states have the same if all of E, C, H and the rest are the same."""
+        return sha256(self.canonical()).hexdigest()
+
+
+def _fragments(parts: Sequence[bytes]) -> orjson.Fragment:
+    return orjson.Fragment(b"[" + b",".join(parts) + b"]")
