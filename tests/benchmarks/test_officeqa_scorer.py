@@ -1,0 +1,149 @@
+"""The scorer `officeqa`, clause by clause, and against the official scorer's recorded verdicts."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.benchmarks.scorers.officeqa import PARAMS, score, score_answer
+from pipeline.benchmarks.tasks import Gold
+
+
+def test_all_official_verdicts_agree(shared: Path) -> None:
+    lines = (shared / "data/reward_vectors.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines]
+    wrong = [
+        case
+        for case in cases
+        if score_answer(case["gold"], case["answer"], case["tolerance"]) != case["score"]
+    ]
+    assert not wrong
+    assert len(cases) == 1_565
+
+
+@pytest.mark.parametrize(
+    ("clause", "gold", "answer", "tolerance", "expected"),
+    [
+        (
+            "A: the last pair of tags counts",
+            "7",
+            "<FINAL_ANSWER>5</FINAL_ANSWER> <final_answer>7</final_answer>",
+            0,
+            1,
+        ),
+        ("A: tags may span lines", "7", "I think\nthat\n<FINAL_ANSWER>\n7\n</FINAL_ANSWER>", 0, 1),
+        ("A: empty tags", "7", "7 <FINAL_ANSWER> </FINAL_ANSWER>", 0, 0),
+        ("B: two lines", "7", "7\n(rounded)", 0, 0),
+        ("B: too long", "7", "7" + " " * 300 + "x", 0, 0),
+        ("B: markup", "7", "<b>7</b>", 0, 0),
+        ("B: two numbers for one", "7", "7 or 8", 0, 0),
+        ("B: a number for a text", "Yes", "Yes, 2", 0, 0),
+        ("B: another text", "Nebraska", "Nebraska.", 0, 0),
+        ("B: case, quotes, parentheses", "Nebraska (NE)", '"nebraska"', 0, 1),
+        ("C1", "7", "unable to determine 7", 0, 0),
+        ("C2: a minus sign", "-5", "\u22125", 0, 1),
+        ("C2: an en dash is none", "-5", "\u20135", 0, 0),
+        ("C2: accounting negative", "-123", "(123)", 0, 1),
+        ("C2: with a currency sign", "-1234.5", "($1,234.5)", 0, 1),
+        ("C2: a year in parentheses", "1950", "(1950)", 0, 1),
+        ("C2: with its comma", "-1,950", "(1,950)", 0, 0),
+        ("C3: thousands", "2602", "2,602", 0, 1),
+        ("C3: malformed groups", "2602", "26,02", 0, 0),
+        ("C3: a decimal point alone", "0.5", ".5", 0, 0),
+        ("C3: exponents are two numbers", "1500", "1.5e3", 0, 0),
+        ("C3: a number in a word", "5", "Q5", 0, 1),
+        ("C4: a unit on one side", "543 million", "543", 0, 1),
+        ("C4: another unit", "543 million", "543 billion", 0, 0),
+        ("C4: units are not multiplied", "543 million", "0.543 billion", 0, 0),
+        ("C4: a lone letter", "543 million", "543 B", 0, 0),
+        ("C4: a glued suffix is not seen", "2.6 million", "2.6B", 0, 1),
+        ("C4: percent is ignored", "12.5", "12.5%", 0, 1),
+        ("C4: and not converted", "12.5%", "0.125", 0, 0),
+        ("C5: a year beside the number", "123.45", "123.45 (based on 1953 data)", 0, 1),
+        ("C5: not for a gold in that range", "1977", "1977, up from 1976", 0, 0),
+        ("C6: order matters", "[1, 2]", "[2, 1]", 0, 0),
+        ("C6: without brackets", "[1.5, 2]", "1.5, 2", 0, 1),
+        ("C6: and", "[1.5, 2]", "1.5 and 2", 0, 1),
+        ("C6: any segmentation", "[8, 152260]", "[8,152,260]", 0, 1),
+        ("C6: of another length", "[8, 152260]", "[8, 152, 260]", 0, 0),
+        ("C6: pairwise tolerance", "[100, 200]", "[101, 199]", 0.01, 1),
+        ("C7: within tolerance", "100", "101", 0.01, 1),
+        ("C7: beyond it", "100", "101.01", 0.01, 0),
+        ("C7: zero is exact", "0", "0.0001", 0.05, 0),
+        ("C8: any order", "[Ohio, 5, Iowa, 7]", "[Ohio, 7, Iowa, 5]", 0, 1),
+        ("C9: the text beside", "March 1948", "April 1948", 0, 0),
+        ("C9: more text", "March 1948", "In March 1948", 0, 1),
+        ("C9: a bare number", "March 1948", "1948", 0, 0),
+    ],
+    ids=lambda value: value if isinstance(value, str) and ":" in value else "",
+)
+def test_a_clause_decides(clause: str, gold: str, answer: str, tolerance: float, expected: float) -> None:
+    assert score_answer(gold, answer, tolerance) == expected, clause
+
+
+def test_metrics_are_exact_and_three_tolerances() -> None:
+    metrics = score(Gold("100"), "100.5")
+    assert [(m.metric, m.value) for m in metrics] == [
+        ("exact", 0),
+        ("within_0.1%", 0),
+        ("within_1%", 1),
+        ("within_5%", 1),
+    ]
+    assert metrics[0].reason == "100 is not in the answer"
+    assert metrics[2].reason == ""
+
+
+def test_no_answer_scores_zero_and_says_so() -> None:
+    assert {(m.metric, m.value, m.reason) for m in score(Gold("7"), None)} == {
+        (m, 0.0, "no answer") for m in PARAMS
+    }
+
+
+def test_an_internal_error_scores_zero_and_keeps_its_reason() -> None:
+    (metric, *_) = score(Gold(""), "7")
+    assert metric.value == 0
+    assert metric.reason.startswith("internal error: ValueError")
+    assert score_answer("7", "7", 2.0) == 0
+
+
+numbers = st.builds(
+    "{}{:,}{}".format,
+    st.sampled_from(["", "-", "$"]),
+    st.integers(0, 10**9) | st.decimals(0, 10**6, places=2),
+    st.sampled_from(["", "%", " million", " thousand"]),
+)
+words = st.sampled_from(["Oklahoma", "March", "Series E bonds", "Yes"])
+golds = (
+    numbers
+    | words
+    | st.builds("{} {}".format, words, numbers)
+    | st.lists(numbers | words, min_size=2, max_size=5).map(lambda items: f"[{', '.join(items)}]")
+)
+
+
+@given(golds)
+def test_a_gold_matches_itself_with_and_without_tags(gold: str) -> None:
+    assert score_answer(gold, gold, 0) == 1
+    assert score_answer(gold, f"Because 2 + 2 = 4:\n<FINAL_ANSWER>\n{gold}\n</FINAL_ANSWER>", 0) == 1
+
+
+@given(golds, golds | st.text(max_size=40), st.floats(0, 1), st.floats(0, 1))
+def test_a_wider_tolerance_never_loses_a_match(gold: str, answer: str, first: float, second: float) -> None:
+    narrow, wide = sorted((first, second))
+    assert score_answer(gold, answer, narrow) <= score_answer(gold, answer, wide)
+
+
+@given(st.text(), st.text())
+def test_any_text_gets_a_verdict(gold: str, answer: str) -> None:
+    assert all(metric.value in (0.0, 1.0) for metric in score(Gold(gold), answer))
+
+
+def test_an_answer_of_many_commas_is_read_in_a_moment() -> None:
+    started = time.perf_counter()
+    assert score_answer(f"[{', '.join(['1'] * 20)}]", ",".join(["111"] * 60), 0) == 0
+    assert time.perf_counter() - started < 0.5
