@@ -83,6 +83,7 @@ class EpisodeActor:
             )
         except BackboneUnavailable as unavailable:
             error = str(unavailable)
+            recorder.failed_request(recorder.turns + 1, unavailable.requests)
             outcome = Outcome("interrupted", error=error)
         seconds = time.monotonic() - started
         return Ended(recorder.end(outcome, seconds), recorder.usage, seconds, error)

@@ -26,10 +26,9 @@ class Cluster:
 
     def cpus(self, node_local: bool) -> float:
         """Logical CPUs of the cluster, or of the driver's node alone."""
-        nodes = [
-            node for node in ray.nodes() if node["Alive"] and (not node_local or node["NodeID"] == self.node)
-        ]
-        return sum(node["Resources"].get("CPU", 0.0) for node in nodes)
+        nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+        alive = [node for node in nodes if node["Alive"] and (not node_local or node["NodeID"] == self.node)]
+        return float(sum(node["Resources"].get("CPU", 0.0) for node in alive))
 
     def here(self) -> Any:
         """Return the scheduling strategy that keeps an actor on the driver's node."""

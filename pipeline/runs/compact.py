@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import ray
 
@@ -70,7 +71,7 @@ def compact(
     return done
 
 
-def commit(folder: Path, number: int, done: Compacted) -> None:
+def commit(folder: Path, done: Compacted) -> None:
     """Make the parts of a batch count."""
     if done.parts:
-        tables.commit(folder, f"episodes-{number:06}", done.parts, episodes=done.episodes)
+        tables.commit(folder, f"episodes-{uuid4().hex}", done.parts, episodes=done.episodes)

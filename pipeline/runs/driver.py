@@ -6,6 +6,7 @@ It holds what is running, not what is planned or done.
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,14 +33,14 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 CLOSE_SECONDS = 20.0
 COMPACTIONS = 2
-"""Batches compacted at a time: replay costs a fraction of an episode, and takes no CPU from the actors' share."""
+"""Batches compacted at a time; they run beside the actors, whose replies they mostly wait for."""
 BACKLOG = 32 * BATCH
 """Finished episodes that may wait for compaction before no more are started."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """An episode to run: its row of the plan, the number of the next attempt, and how many workers it lost."""
+    """An episode to run: its row of the plan, the number of its next attempt, how many workers it lost."""
 
     planned: Mapping[str, Any]
     attempt: int
@@ -90,7 +91,6 @@ class Driver:
         self._compacting: dict[Any, list[Finished]] = {}
         self._left: Counter[str] = Counter()
         self._health: dict[str, _Health] = {}
-        self._batches = 0
         self.tally = Tally()
 
     def __enter__(self) -> Driver:
@@ -99,7 +99,7 @@ class Driver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._pool:
+        if kind is None and not self._running:
             try:
                 ray.get([actor.close.remote() for actor in self._pool], timeout=CLOSE_SECONDS)
             except (RayError, GetTimeoutError) as failed:
@@ -110,9 +110,9 @@ class Driver:
     def start_actors(self, config: ActorsConfig, arms: Mapping[str, ArmRuntime], episodes: int) -> None:
         """Start as many actors as the cluster has room for and `episodes` need.
 
-        An actor that dies is restarted by Ray, as often as that happens: what limits it is the attempts of each
-        episode. A call is not repeated by Ray (`max_task_retries=0`): the driver hands the episode out again,
-        as an attempt of its own.
+        An actor that dies is restarted by Ray, as often as that happens: what limits it is the attempts of
+        each episode. A call is not repeated by Ray (`max_task_retries=0`): the driver hands the episode out
+        again, as an attempt of its own.
         """
         self._attempts = config.attempts
         node_local = any(arm.endpoint.node_local for arm in arms.values())
@@ -145,12 +145,13 @@ class Driver:
 
     def compact_finished(self, seconds: float) -> None:
         """Compact what is finished, for so many seconds at most: after an interruption."""
-        self._start_compactions(last=True)
-        ready, _ = ray.wait(
-            list(self._compacting), num_returns=max(1, len(self._compacting)), timeout=seconds
-        )
-        for ref in ready:
-            self._on_compacted(ref)
+        deadline = time.monotonic() + seconds
+        while self._finished or self._compacting:
+            self._start_compactions(last=True)
+            ready, _ = ray.wait(list(self._compacting), timeout=max(0.0, deadline - time.monotonic()))
+            if not ready:
+                return
+            self._on_compacted(ready[0])
 
     def _step(self, source: Iterator[Work]) -> bool:
         """Start what can be started, wait for something to end, and say whether anything is left."""
@@ -256,8 +257,7 @@ class Driver:
             done: Compacted = ray.get(ref)
         except RayTaskError as error:
             raise (error.cause if isinstance(error.cause, LongHarnessError) else error) from None
-        self._batches += 1
-        commit(self._folder.path, self._batches, done)
+        commit(self._folder.path, done)
         self.tally.compacted += len(done.episodes)
         for message in done.mismatches.values():
             log.error("%s", message)

@@ -95,7 +95,7 @@ class Segment:
         Raises `OSError` if it could not be written whole: the segment then ends torn and takes no more.
         """
         if self._broken:
-            raise OSError(f"{self.path} ends in a torn line: an earlier write failed")
+            raise OSError(f"{self.path} is closed, or ends in a torn line since an earlier write failed")
         line = memoryview(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
         self._broken = True
         written = 0
@@ -112,6 +112,7 @@ class Segment:
         self._syncer.join()
         os.fsync(self._file)
         os.close(self._file)
+        self._broken = True  # the descriptor's number may be another file's from now on
 
     def _sync(self) -> None:
         while True:
@@ -129,7 +130,7 @@ class AttemptRecorder:
         self._segment = segment
         self._key = {"v": VERSION, "episode": episode, "attempt": attempt}
         self._start = segment.size
-        self._turns = 0
+        self.turns = 0
         self.usage = Usage()
 
     def turn(self, turn: int, completion: Completion, state_sha256: str) -> None:
@@ -150,7 +151,7 @@ class AttemptRecorder:
                 "requests": completion.requests,
             }
         )
-        self._turns = turn
+        self.turns = turn
         self.usage = Usage(
             self.usage.prompt + used.prompt,
             self.usage.cached + used.cached,
@@ -181,7 +182,7 @@ class AttemptRecorder:
             self._segment.path.name,
             self._start,
             self._segment.size,
-            self._turns,
+            self.turns,
             outcome.status,
         )
 

@@ -42,10 +42,7 @@ class Lease:
         with _locked(self._path) as file:
             holder = _parse(file)
             if holder is not None and holder_lives(holder):
-                raise RunError(
-                    f"{self._path.parent} is being driven by process {holder['pid']} on {holder['host']}: "
-                    "wait for it to end, stop it, or choose another run name"
-                )
+                raise RunError(_held(self._path.parent, holder))
             self._write(file)
         self._heart.start()
         return self
@@ -78,6 +75,13 @@ class Lease:
         return holder is not None and all(holder[key] == value for key, value in self._me.items())
 
 
+def refuse_if_held(folder: RunFolder) -> None:
+    """Raise `RunError` if a living driver holds the run: early, before work that needs no lease."""
+    holder = current(folder)
+    if holder is not None:
+        raise RunError(_held(folder.path, holder))
+
+
 def current(folder: RunFolder) -> dict[str, Any] | None:
     """Return the living holder of the run's lease, or None."""
     if not folder.lease.exists():
@@ -104,6 +108,13 @@ def process_start(pid: int) -> str | None:
     # The name, in parentheses, may hold spaces and parentheses. After it: state, …, start time as the 20th.
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] == "Z" else f"{boot}:{fields[19]}"
+
+
+def _held(path: Path, holder: dict[str, Any]) -> str:
+    return (
+        f"{path} is being driven by process {holder['pid']} on {holder['host']}: "
+        "wait for it to end, stop it, or choose another run name"
+    )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from pipeline.plugins import locate
 from pipeline.protocols import AnswerFormat, TaskView
 from pipeline.runs import tables
 from pipeline.runs.config import TasksConfig
-from pipeline.runs.folder import RunFolder
+from pipeline.runs.folder import RunFolder, write_json
 from pipeline.runs.freeze import frozen, plain
 from pipeline.runs.spec import ArmSpec, RunSpec
 
@@ -109,8 +109,8 @@ def task_view(row: Mapping[str, Any]) -> TaskView:
     return TaskView(row["task_id"], row["question"], AnswerFormat(**orjson.loads(row["answer_format"])))
 
 
-def store(folder: RunFolder, plan: Plan, record: dict[str, Any]) -> dict[str, Any]:
-    """Merge `plan` into the run's folder and return the new `run.json`: earlier episodes and arms stay.
+def store(folder: RunFolder, plan: Plan, record: dict[str, Any]) -> None:
+    """Merge `plan` into the run's folder, whose `run.json` was `record`: earlier episodes and arms stay.
 
     Raises `RunError` if an arm of the same name was another one, or a task was; it says what changed.
     """
@@ -128,10 +128,10 @@ def store(folder: RunFolder, plan: Plan, record: dict[str, Any]) -> dict[str, An
         if folder.gold.exists()
         else plan.gold
     )
+    arms = {name: _merge_arm(record["arms"].get(name, {}), arm.record) for name, arm in plan.arms.items()}
+    write_json(folder.record, record | {"arms": record["arms"] | arms})  # first: no plan without its record
     tables.write_file(folder.plan, episodes)
     tables.write_file(folder.gold, gold)
-    arms = {name: _merge_arm(record["arms"].get(name, {}), arm.record) for name, arm in plan.arms.items()}
-    return record | {"arms": record["arms"] | arms}
 
 
 def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> PlannedArm:

@@ -29,10 +29,9 @@ from pipeline.runs.broadcast import Broadcast
 from pipeline.runs.cluster import connected
 from pipeline.runs.compact import Finished
 from pipeline.runs.driver import Driver, Tally, Work
-from pipeline.runs.folder import SCHEMA_VERSION, RunFolder, versions, write_atomically, write_json
+from pipeline.runs.folder import SCHEMA_VERSION, RunFolder, versions, write_atomically
 from pipeline.runs.freeze import frozen, plain
-from pipeline.runs.journal import Attempt
-from pipeline.runs.lease import Lease
+from pipeline.runs.lease import Lease, refuse_if_held
 from pipeline.runs.plan import Plan, make_plan, store
 from pipeline.runs.progress import Progress
 from pipeline.runs.replay import accepted_attempts, committed_attempts
@@ -72,6 +71,7 @@ def run(spec: RunSpec, progress: Progress | None = None) -> RunResult:
     """
     progress = progress or Progress()
     folder = RunFolder(spec.root / spec.name)
+    refuse_if_held(folder)
     library = Library(progress)
     plan = plan_run(spec, library)
     folder.create()
@@ -141,7 +141,7 @@ class _Invocation:
         """Run what is owed and say what came of it."""
         total = self._plan.episodes.num_rows
         known = sum(1 for row in self._plan.rows() if row["episode_id"] in self._committed)
-        self._progress.planned(self._spec.name, total, sum(1 for _ in self._done()))
+        self._progress.planned(self._spec.name, total, total - sum(1 for _ in self._owed()))
         tally, stopped = Tally(), False
         if known < total:
             tally, stopped = self._run()
@@ -202,12 +202,6 @@ class _Invocation:
             arms[name] = ArmRuntime(arm.harness, arm.backbone, endpoints[key])
         return arms
 
-    def _done(self) -> Iterator[Attempt]:
-        """Attempts of this plan's episodes that have a result already."""
-        for row in self._plan.rows():
-            if row["episode_id"] in self._accepted:
-                yield self._accepted[row["episode_id"]]
-
     def _finished(self) -> Iterator[Finished]:
         """Episodes that an earlier invocation finished but did not compact."""
         for row in self._plan.rows():
@@ -239,7 +233,7 @@ def _check(spec: RunSpec) -> None:
 
 
 def _store(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> None:
-    """Merge the plan into the folder, whose `run.json` is written last."""
+    """Merge the plan into the folder; a new one gets its `run.json`."""
     if folder.record.exists():
         record = folder.read_record()
     elif folder.plan.exists() or any(folder.journal.iterdir()):
@@ -252,10 +246,9 @@ def _store(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> No
             "arms": {},
             "corpora": {},
         }
-    record = store(folder, plan, record)
     record |= {"corpora": record["corpora"] | library.records, "versions": versions()}
+    store(folder, plan, record)
     write_atomically(folder.config, OmegaConf.to_yaml(OmegaConf.create(dict(spec.config))).encode())
-    write_json(folder.record, record)
 
 
 @contextmanager
