@@ -1,0 +1,147 @@
+"""The messages of one request → what is known: question, operations, hits, texts read, evidence, budget."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from pipeline.backbone.reference.observation import Observation, parse_observation
+
+Json = Mapping[str, Any]
+
+_STATE = "=== state ==="
+_FIRST = re.compile(
+    r"Question:\n(?P<question>.*?)\n\nAnswer format:\n(?P<form>.*?)\n\nDocuments \((?P<count>\d+)\):\n(?P<outline>.*)",
+    re.DOTALL,
+)
+_ACTIVE = re.compile(r"^(e\d+): (.*?)(?: \[[^\[\]]*\])?$", re.MULTILINE)
+_BUDGET = re.compile(r"^Budget: (\d+) turns?, (\d+) search(?:es)?, (\d+) read tokens left", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Which operations and fields the reply may use, as the request's JSON schema shows them."""
+
+    evidence: bool = True
+    revise: bool = True
+    conclusion: bool = True
+    notes: bool = False
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One reply of ours (empty where it was not a JSON object) and what was observed after it."""
+
+    reply: Json
+    observation: Observation
+
+    @property
+    def operation(self) -> Json:
+        """The operation that was sent."""
+        operation = self.reply.get("operation")
+        return operation if isinstance(operation, Mapping) else {}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is left, as the state tail says it. Tokens are the harness's estimates."""
+
+    turns: int = 200
+    searches: int = 60
+    read_tokens: int = 1_000_000
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Everything that one request tells."""
+
+    question: str
+    answer_format: str
+    outline: str
+    operations: Operations
+    turns: tuple[Turn, ...] = ()
+    active: Mapping[str, str] = field(default_factory=dict)  # active evidence: id → statement
+    budget: Budget = Budget()
+
+
+def parse(messages: Sequence[Json], response_format: Json | None) -> Conversation:
+    """Read a request. Raises `ValueError` if its first user message is not a task of the harness."""
+    texts = [(str(message.get("role")), _content(message)) for message in messages]
+    system = "\n".join(text for role, text in texts if role == "system")
+    spoken = [(role, text) for role, text in texts if role != "system"]
+    if not spoken or spoken[0][0] != "user":
+        raise ValueError("the first message after the system message must be the user's")
+    body, _, tail = spoken[-1][1].rpartition(_STATE)
+    if tail and body:
+        spoken[-1] = (spoken[-1][0], body.rstrip("\n"))
+    else:
+        tail = ""
+    first = _FIRST.match(spoken[0][1])
+    if first is None:
+        raise ValueError("the first user message does not open with `Question:`")
+    return Conversation(
+        question=first["question"],
+        answer_format=first["form"],
+        outline=first["outline"],
+        operations=_operations(response_format, system),
+        turns=tuple(_turns(spoken[1:])),
+        active=_active(tail),
+        budget=_budget(tail),
+    )
+
+
+def _content(message: Json) -> str:
+    """The text of a message, whose content may be a list of text parts."""
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in content)
+
+
+def _turns(spoken: Sequence[tuple[str, str]]) -> list[Turn]:
+    pairs = zip(spoken[::2], spoken[1::2], strict=False)
+    return [Turn(parse_reply(reply), parse_observation(observed)) for (_, reply), (_, observed) in pairs]
+
+
+@lru_cache(maxsize=4096)
+def parse_reply(text: str) -> Json:
+    """The JSON object of an earlier reply; empty where there is none."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _operations(response_format: Json | None, system: str) -> Operations:
+    """What the schema offers; without one, what the system prompt's own copy of it shows."""
+    schema = (response_format or {}).get("json_schema", {}).get("schema")
+    names = _names(schema) if schema else set(re.findall(r'"(\w+)"', system))
+    return Operations("upsert" in names, "revise" in names, "conclusion" in names, "notes" in names)
+
+
+def _names(node: object) -> set[str]:
+    """The names of all properties that a JSON schema describes, at any depth."""
+    if isinstance(node, Mapping):
+        inner = set().union(*(_names(value) for value in node.values())) if node else set()
+        properties = node.get("properties")
+        return inner | set(properties) if isinstance(properties, Mapping) else inner
+    if isinstance(node, list):
+        return set().union(*(_names(value) for value in node)) if node else set()
+    return set()
+
+
+def _active(tail: str) -> dict[str, str]:
+    section = re.search(
+        r"^Active evidence:(.*?)^(?:Conclusion|Notes|Sources|Computes|Budget)\b",
+        tail,
+        re.DOTALL | re.MULTILINE,
+    )
+    return dict(_ACTIVE.findall(section.group(1))) if section else {}
+
+
+def _budget(tail: str) -> Budget:
+    found = _BUDGET.findall(tail)
+    return Budget(*map(int, found[-1])) if found else Budget()

@@ -1,0 +1,65 @@
+"""The replies of the policy: one JSON object each, in the wire format of contract section 8."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Operation = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An operation, why it is sent, and the conclusion update (or notes) that goes with it."""
+
+    thought: str
+    operation: Operation
+    conclusion: Mapping[str, Any] | None = field(default=None)
+    notes: str | None = None
+
+    def render(self) -> str:
+        """The reply as the text of a completion."""
+        reply: dict[str, Any] = {"thought": self.thought, "operation": self.operation}
+        if self.conclusion is not None:
+            reply["conclusion"] = self.conclusion
+        if self.notes is not None:
+            reply["notes"] = self.notes
+        return json.dumps(reply, ensure_ascii=False)
+
+
+def search(query: str, documents: Sequence[str] = (), top_k: int = 10, order: str = "score") -> Operation:
+    """Search, over documents that match any of the patterns (none: over all)."""
+    operation: dict[str, Any] = {"name": "search", "query": query, "top_k": top_k}
+    if documents:
+        operation["documents"] = list(documents)
+    if order != "score":
+        operation["order"] = order
+    return operation
+
+
+def read(locations: Sequence[Mapping[str, Any]]) -> Operation:
+    """Read passages or character ranges."""
+    return {"name": "read", "locations": list(locations)}
+
+
+def upsert(items: Sequence[tuple[str, Sequence[str]]]) -> Operation:
+    """Add statements, each with its sources."""
+    return {"name": "evidence", "upsert": [{"statement": text, "sources": list(ids)} for text, ids in items]}
+
+
+def revise(evidence: str, statement: str, sources: Sequence[str]) -> Operation:
+    """Replace an active statement."""
+    replacement = {"statement": statement, "sources": list(sources)}
+    return {"name": "evidence", "revise": {"id": evidence, "replacement": replacement}}
+
+
+def compute(expression: str, cited: Mapping[str, Sequence[str]]) -> Operation:
+    """Evaluate an expression; `cited` is the evidence (or, without an EvidenceBank, the sources) it rests on."""
+    return {"name": "compute", "expression": expression, **{key: list(ids) for key, ids in cited.items()}}
+
+
+def final(answer: str, cited: Mapping[str, Sequence[str]]) -> Operation:
+    """Answer, citing what it rests on."""
+    return {"name": "final", "answer": answer, **{key: list(ids) for key, ids in cited.items()}}
