@@ -16,6 +16,7 @@ from pipeline.corpus.corpus import Corpus
 from pipeline.corpus.documents import File
 from pipeline.corpus.index import Batch
 from pipeline.corpus.layout import Layout
+from pipeline.corpus.signatures import signatures
 
 FORMAT = 1
 """The version of the arrays: it goes up whenever documents, passages, tables or terms come out otherwise."""
@@ -59,8 +60,5 @@ def _build(
         builder.add(Batch(rows, passages))
         progress("index", done, len(text))
     arrays |= builder.finish()
-    arrays |= {
-        "contents": np.zeros(0, np.int64),
-        "passage_signatures": np.arange(len(arrays["passage_starts"]), dtype=np.uint64),
-    }
+    arrays["passage_signatures"] = signatures(arrays, arrays["passage_tables"])
     return arrays

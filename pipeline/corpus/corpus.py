@@ -28,6 +28,9 @@ from pipeline.corpus.snippets import snippet
 CANDIDATES = 3
 """So many candidates for each hit asked for are looked at, so that near-identical ones can be collapsed."""
 
+ABOVE = 4_096
+"""So many characters of a table above a passage are searched for the year that its rows inherit."""
+
 ALSO = 8
 """At most so many near-identical passages are named with a hit."""
 
@@ -219,17 +222,19 @@ class Corpus:
         at = self._passage(passage)
         document = self._document_of(passage)
         table = int(self._arrays["passage_tables"][passage])
-        start, head = at.start, ""
+        start, head, above = at.start, "", None
         if table >= 0:
-            start = max(start, int(self._arrays["table_bodies"][table]))
+            body = int(self._arrays["table_bodies"][table])
+            start = min(max(start, body), at.end)
             head = self._string("table_heads", table) + "\n"
+            above = self.text(document, max(body, start - ABOVE), start) if body < start else ""
         return Hit(
             at.id,
             at.document,
             at.start,
             at.end,
             score,
-            head + snippet(self.text(document, min(start, at.end), at.end), weights),
+            head + snippet(self.text(document, start, at.end), weights, above),
             self._table(table) if table >= 0 else None,
             self._same_title(table, document) if table >= 0 else None,
             tuple(self._passage(other).id for other in also[:ALSO]),

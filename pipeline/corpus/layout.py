@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from pipeline.corpus.contents import contents_like
 from pipeline.corpus.documents import characters_at
 from pipeline.corpus.lines import Lines
 from pipeline.corpus.passages import tile
+from pipeline.corpus.rows import classify
 from pipeline.corpus.tables import TableLines, find, year_before
 from pipeline.corpus.titles import group
 
@@ -31,18 +33,21 @@ class Layout:
         self._bodies: list[np.ndarray] = []
         self._titles: list[str] = []
         self._heads: list[str] = []
+        self._contents: list[int] = []
         self._passage_firsts = [0]
         self._table_firsts = [0]
-        self.context: dict[int, str] = {}
-        self.byte_starts: list[np.ndarray] = []
+        self._context: dict[int, str] = {}
+        self._byte_starts: list[np.ndarray] = []
 
     def add(self, raw: bytes, offset: int) -> None:
         """Lay out the next document, which stands at byte `offset` of the blob of all documents."""
         lines = Lines(raw)
-        tables = find(lines)
+        rows = classify(lines)
+        tables = find(lines, rows)
         starts, owners = tile(lines, tables, self._limit)
         first_passage, first_table = self._passage_firsts[-1], self._table_firsts[-1]
         self._keep_context(lines, tables, starts, owners)
+        self._contents += [first_passage + number for number in contents_like(lines, rows, starts)]
         cuts = [(lines.starts[t.first], _end(lines, t), lines.starts[t.body]) for t in tables]
         flat = np.array(starts + [int(cut) for cutting in cuts for cut in cutting], np.int64)
         places = characters_at(lines.array, flat)
@@ -55,7 +60,7 @@ class Layout:
         )
         self._titles += [table.title for table in tables]
         self._heads += ["\n".join(filter(None, (t.title, t.unit, t.header))) for t in tables]
-        self.byte_starts.append(np.array(starts, np.int64) + offset)
+        self._byte_starts.append(np.array(starts, np.int64) + offset)
         self._passage_firsts.append(first_passage + len(starts))
         self._table_firsts.append(first_table + len(tables))
 
@@ -68,7 +73,7 @@ class Layout:
             if owner >= 0 and number and owners[number - 1] == owner:
                 table = tables[owner]
                 year = year_before(lines, table, start)
-                self.context[first + number] = "\n".join((table.title, table.unit, table.header, year))
+                self._context[first + number] = "\n".join((table.title, table.unit, table.header, year))
 
     def arrays(self) -> Arrays:
         """Return the arrays of passages and tables."""
@@ -77,6 +82,7 @@ class Layout:
             "passage_firsts": np.array(self._passage_firsts, np.int64),
             "passage_starts": _joined(self._starts, np.uint32),
             "passage_tables": _joined(self._owners, np.int32),
+            "contents": np.array(self._contents, np.int64),
             "table_firsts": firsts,
             "table_ranges": _joined(self._ranges, np.uint32).reshape(-1, 2),
             "table_bodies": _joined(self._bodies, np.uint32),
@@ -87,7 +93,7 @@ class Layout:
 
     def batches(self, text: np.ndarray) -> Iterator[tuple[list[bytes], np.ndarray, int]]:
         """Yield what is to be indexed: texts, their passages, and up to which byte that is."""
-        starts = _joined(self.byte_starts, np.int64)
+        starts = _joined(self._byte_starts, np.int64)
         owners = _joined(self._owners, np.int32)
         ends = np.append(starts[1:], len(text))
         first = 0
@@ -101,8 +107,8 @@ class Layout:
                 _FILLER.sub(b"", row) if owner >= 0 else row
                 for row, owner in zip(rows, owners[first:last].tolist(), strict=True)
             ]
-            extra = [passage for passage in passages if passage in self.context]
-            rows += [self.context[passage].encode() for passage in extra]
+            extra = [passage for passage in passages if passage in self._context]
+            rows += [self._context[passage].encode() for passage in extra]
             yield rows, np.array(passages + extra, np.int64), int(ends[last - 1])
             first = last
 

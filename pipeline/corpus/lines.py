@@ -24,16 +24,21 @@ class Lines:
 
     def count(self, mask: np.ndarray) -> np.ndarray:
         """Return for each line how many of its bytes `mask` (one bool a byte of `raw`) marks."""
-        totals = np.zeros(len(mask) + 1, np.int32 if len(mask) < 2**31 else np.int64)
-        np.cumsum(mask, out=totals[1:])
-        counts: np.ndarray = np.diff(totals[self.starts])
+        if not len(self):
+            return np.zeros(0, np.int64)
+        counts: np.ndarray = np.add.reduceat(mask, self.starts[:-1], dtype=np.int64)
         return counts
 
     @cached_property
     def blank(self) -> np.ndarray:
         """Which lines hold nothing but white space and control characters."""
-        return self.count(self.array > SPACE) == 0
+        blank: np.ndarray = self.count(self.array > SPACE) == 0
+        return blank
+
+    def bytes(self, line: int) -> bytes:
+        """Return line `line`, outer white space stripped."""
+        return self.raw[self.starts[line] : self.starts[line + 1]].strip()
 
     def text(self, line: int) -> str:
-        """Return line `line`, outer white space stripped."""
-        return self.raw[self.starts[line] : self.starts[line + 1]].decode().strip()
+        """Return line `line` as a string, outer white space stripped."""
+        return self.bytes(line).decode()

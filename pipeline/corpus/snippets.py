@@ -2,42 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
+from pipeline.corpus.tables import year_of
+from pipeline.corpus.titles import MONTHS
 from pipeline.corpus.tokens import fold, split
 
-LENGTH = 600
+LENGTH = 440
 """Characters of a passage's own lines in a snippet; a table's title, unit line and header come on top."""
 
 _LINE = 240
+_NAN = re.compile(r"\| nan (?=\|)")
+_LABEL = re.compile(r"[|\s]*([A-Za-z]+)")
 
 
-def snippet(text: str, weights: Mapping[str, float]) -> str:
+def snippet(text: str, weights: Mapping[str, float], above: str | None = None) -> str:
     """Return the lines of `text` that hold the most of the query, in the order of the text.
 
-    `weights` gives each query term's weight (its IDF). A line counts every term once. Of a long line the part
-    around its first match is shown. Without a match: the first lines.
+    `weights` gives each query term's weight (its IDF); a line counts every term once. Of a long line the part
+    around its first match is shown. Without a match: the first lines. With `above`, the rows that stand above
+    `text` in its table, a row that is labelled with a month alone is led by the year it inherits, and cells
+    without a value are blanked.
     """
     lines = [line.strip() for line in text.splitlines()]
-    scored = [(weight(line, weights), -number) for number, line in enumerate(lines) if line]
-    chosen: list[tuple[int, str]] = []
+    scored = sorted((-_weight(line, weights), number) for number, line in enumerate(lines) if line)
+    chosen: dict[int, str] = {}
     left = LENGTH
-    for score, negative in sorted(scored, reverse=True):
-        if left <= 0 or (chosen and score == 0 and max(scored)[0] > 0):
+    for weight, number in scored:
+        if left <= 0 or (weight == 0 and scored[0][0] < 0):
             break
-        shown = _window(lines[-negative], weights)[:left]
-        chosen.append((-negative, shown))
-        left -= len(shown) + 1
-    return "\n".join(line for _, line in sorted(chosen))
+        line = lines[number] if above is None else _row(lines, number, above)
+        chosen[number] = _window(line, weights)[:left]
+        left -= len(chosen[number]) + 1
+    return "\n".join(chosen[number] for number in sorted(chosen))
 
 
-def weight(line: str, weights: Mapping[str, float]) -> float:
+def _weight(line: str, weights: Mapping[str, float]) -> float:
     """Return the summed weights of the terms that occur in `line`."""
     folded = fold(line)
     bare = folded.replace(",", "").replace(".", "")
-    if not any(term in folded or term.replace(".", "") in bare or term == "percent" for term in weights):
-        return 0.0
-    return sum(weights[term] for term in sorted(set(split(folded)) & weights.keys()))
+    if not any(term.replace(".", "") in bare or term == "percent" for term in weights):
+        return 0.0  # no term can occur: cheaper than splitting the line
+    found = set(split(folded))
+    return sum(weight for term, weight in weights.items() if term in found)
+
+
+def _row(lines: Sequence[str], number: int, above: str) -> str:
+    row = _NAN.sub("|  ", lines[number])
+    label = _LABEL.match(row)
+    if label is None or label[1].lower() not in MONTHS or year_of(row):
+        return row
+    for before in [*reversed(lines[:number]), *reversed(above.splitlines())]:
+        if year := year_of(before.strip()):
+            return f"({year}) {row}"
+    return row
 
 
 def _window(line: str, weights: Mapping[str, float]) -> str:
@@ -46,5 +65,5 @@ def _window(line: str, weights: Mapping[str, float]) -> str:
     folded = line.lower()
     found = [at for term in weights if (at := folded.find(term)) >= 0]
     start = max(0, min(found, default=0) - _LINE // 3)
-    start = line.rfind(" ", 0, start) + 1 if start else 0
+    start = line.rfind(" ", 0, start) + 1
     return ("… " if start else "") + line[start : start + _LINE] + (" …" if start + _LINE < len(line) else "")
