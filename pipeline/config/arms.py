@@ -23,6 +23,7 @@ from pipeline.config.compose import (
     is_selection,
     option_names,
     parse,
+    refuse_negative,
     register,
 )
 from pipeline.config.messages import unknown_key, wrong_value
@@ -164,15 +165,6 @@ def objects(config: DictConfig, key: str) -> Any:
     if key in OWN:
         refuse_negative(OmegaConf.to_container(node, resolve=True), key)
     return OmegaConf.to_object(node)
-
-
-def refuse_negative(value: Any, key: str) -> None:
-    """Raise `ConfigError` for a number below zero: none of ours has a meaning there."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            refuse_negative(inner, f"{key}.{name}")
-    elif isinstance(value, int | float) and value < 0:
-        raise ConfigError(f"{key}={value}: it can't be negative")
 
 
 def run_spec(root: Composed, arms: Sequence[Composed], named: Sequence[str]) -> RunSpec:

@@ -89,10 +89,10 @@ def is_selection(override: Override) -> bool:
 
 def compose(name: str, selections: Sequence[str], config_dirs: Sequence[Path] = ()) -> Composed:
     """Compose the primary config `name` with the options in `selections`; `config_dirs` are searched too."""
-    selections = [*selections, *search_path(config_dirs)]
+    searched = search_path(config_dirs)
     try:
         with initialize_config_dir(str(config_folder()), version_base="1.3"):
-            config = hydra_compose(name, selections, return_hydra_config=True)
+            config = hydra_compose(name, [*selections, *searched], return_hydra_config=True)
     except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
         raise failed_composition(error, selections) from error
     choices = {k: v for k, v in config.hydra.runtime.choices.items() if k in GROUPS and v}
@@ -107,7 +107,8 @@ def search_path(config_dirs: Sequence[Path]) -> list[str]:
     for folder in config_dirs:
         if not folder.is_dir():
             raise ConfigError(f"--config-dir {folder}: there is no such folder")
-    quoted = [f"'file://{folder.resolve()}'" for folder in config_dirs]
+    names = [str(folder.resolve()).replace("'", r"\'") for folder in config_dirs]
+    quoted = [f"'file://{name}'" for name in names]
     return [f"hydra.searchpath=[{','.join(quoted)}]"] if quoted else []
 
 
@@ -133,3 +134,12 @@ def apply(config: DictConfig, override: Override) -> None:
         OmegaConf.update(config, key, override.value(), merge=True, force_add=True)
     except OmegaConfBaseException as error:
         raise wrong_value(error, line) from error
+
+
+def refuse_negative(value: Any, key: str) -> None:
+    """Raise `ConfigError` for a number below zero: none of ours has a meaning there."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            refuse_negative(inner, f"{key}.{name}")
+    elif isinstance(value, int | float) and value < 0:
+        raise ConfigError(f"{key}={value}: it can't be negative")

@@ -32,13 +32,19 @@ def keys(config: DictConfig, prefix: str = "") -> Iterator[str]:
 
 
 def unknown_key(key: str, config: DictConfig, where: str) -> ConfigError:
-    """Name the key most like `key`: a sibling of its own spelling, the same name elsewhere, or any."""
+    """Name the key most like `key`: a sibling, one of the same name elsewhere, or a similar one."""
     known = list(keys(config))
-    last = key.rpartition(".")[2]
-    same_name = [k for k in known if k.rpartition(".")[2] == last]
-    close = get_close_matches(key, known, n=1, cutoff=0.75) or same_name[:1]
-    close = close or get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f"; nearest: {close[0]}" if close else f"; there are: {', '.join(map(str, config))}"
+    parent, _, last = key.rpartition(".")
+    siblings = [k.rpartition(".")[2] for k in known if k.rpartition(".")[0] == parent]
+    dot = f"{parent}." if parent else ""
+    close = [f"{dot}{name}" for name in get_close_matches(last, siblings, n=1, cutoff=0.7)]
+    close = close or [k for k in known if k.rpartition(".")[2] == last][:1]
+    if close:
+        hint = f"; nearest: {close[0]}"
+    elif siblings and parent:
+        hint = f"; {parent} has: {', '.join(siblings)}"
+    else:
+        hint = nearest(key, known) or f"; keys: {', '.join(map(str, config))}"
     return ConfigError(f"{where}: there is no key {key!r}{hint}")
 
 
@@ -69,7 +75,7 @@ def failed_composition(error: Exception, overrides: Sequence[str]) -> ConfigErro
         mark = error.problem_mark
         place = f"{mark.name}, line {mark.line + 1}, column {mark.column + 1}" if mark else given
         return ConfigError(f"{place}: not valid YAML: {error.problem}")
-    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
+    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__ or error.__context__
     if isinstance(error, HydraException) and isinstance(cause, OmegaConfBaseException):
         first = str(error).splitlines()[0]
         place = first.split("'")[1] + ".yaml" if first.startswith("In '") else given

@@ -10,7 +10,7 @@ from pathlib import Path
 from hydra.core.override_parser.types import Override
 from omegaconf import MISSING, OmegaConf
 
-from pipeline.config.compose import apply, compose, parse, register
+from pipeline.config.compose import apply, compose, parse, refuse_negative, register
 from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ConfigError
 from pipeline.harness.config import HarnessConfig
@@ -53,6 +53,8 @@ def compose_trace(overrides: Sequence[str], config_dirs: Sequence[Path]) -> Trac
     config = compose("trace", [o.input_line or "" for o in selections], config_dirs).config
     for override in values:
         apply(config, override)
+    for key in ("harness", "corpus"):
+        refuse_negative(OmegaConf.to_container(config[key], resolve=True), key)
     trace = OmegaConf.to_object(config)
     assert isinstance(trace, TraceConfig)
     return trace
