@@ -44,7 +44,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Notices:
-    """What an observation says beside its operation: first of a refused or deferred update; last, warnings."""
+    """What an observation says beside its operation: first a refused or deferred update, last warnings."""
 
     before: Sequence[str] = field(default=())
     after: Sequence[str] = field(default=())

@@ -11,11 +11,9 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
-from jinja2 import Environment as Templates
-from jinja2 import FileSystemLoader, StrictUndefined
-
 from pipeline.errors import InvalidOperation
 from pipeline.harness import answers, observation
 from pipeline.harness.actions import Environment
@@ -27,12 +25,18 @@ from pipeline.harness.state import State
 from pipeline.harness.turn import Reply, Turn
 from pipeline.protocols import Message
 
+if TYPE_CHECKING:
+    from jinja2 import Environment as Templates
+
 _EMPTY = "(empty)"  # some servers refuse a message without content
 _FOLDER = Path(__file__).parent / "prompts"
 
 
 @lru_cache(maxsize=1)
 def _templates() -> Templates:
+    from jinja2 import Environment as Templates  # here, since a trace renders no prompt
+    from jinja2 import FileSystemLoader, StrictUndefined
+
     return Templates(
         loader=FileSystemLoader(_FOLDER),
         undefined=StrictUndefined,

@@ -135,7 +135,7 @@ class State:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of `canonical()`: two states have the same if all of E, C, H and the rest are the same."""
+        """The SHA-256 of `canonical()`: the same if all of E, C, H and the rest are."""
         return sha256(self.canonical()).hexdigest()
 
 
