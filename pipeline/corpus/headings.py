@@ -108,7 +108,8 @@ def _heading_lines(rows: Rows, texts: dict[int, str], below: int) -> list[int]:
     while at in texts and len(found) < 3 and blanks < 3:
         text = texts[at]
         if text:
-            if rows.layout[at] or rows.pipe[at] or rows.prose[at] or not _reads_like_heading(text):
+            paragraph = rows.prose[at] and (texts.get(at - 1, "") or texts.get(at + 1, ""))
+            if rows.layout[at] or rows.pipe[at] or paragraph or not _reads_like_heading(text):
                 break
             found.append(at)
             blanks = 0

@@ -84,7 +84,7 @@ class Columnar:
         key = key[first]
         self._pieces.append(
             _Piece(
-                pa.array(distinct, pa.large_binary()),
+                distinct.cast(pa.large_binary()),
                 np.bincount(key >> 32, minlength=len(distinct)),
                 (key & 0xFFFFFFFF).astype(np.int32),
                 frequencies.astype(np.int32),

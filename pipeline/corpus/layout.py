@@ -18,8 +18,11 @@ from pipeline.corpus.titles import group
 
 Arrays = dict[str, np.ndarray]
 
+NAME = 80
+"""A table without a title is called by so many characters of its header."""
+
 _BATCH = 1 << 22
-_FILLER = re.compile(rb"Unnamed: \d+_level_\d+|\bnan\b")
+_FILLER = re.compile(rb"Unnamed: \d+_level_\d+")
 
 
 class Layout:
@@ -32,6 +35,7 @@ class Layout:
         self._ranges: list[np.ndarray] = []
         self._bodies: list[np.ndarray] = []
         self._titles: list[str] = []
+        self._names: list[str] = []
         self._heads: list[str] = []
         self._contents: list[int] = []
         self._passage_firsts = [0]
@@ -59,6 +63,7 @@ class Layout:
             np.array([owner + first_table if owner >= 0 else -1 for owner in owners], np.int32)
         )
         self._titles += [table.title for table in tables]
+        self._names += [table.title or table.header.partition("\n")[0][:NAME] for table in tables]
         self._heads += ["\n".join(filter(None, (t.title, t.unit, t.header))) for t in tables]
         self._byte_starts.append(np.array(starts, np.int64) + offset)
         self._passage_firsts.append(first_passage + len(starts))
@@ -86,7 +91,7 @@ class Layout:
             "table_firsts": firsts,
             "table_ranges": _joined(self._ranges, np.uint32).reshape(-1, 2),
             "table_bodies": _joined(self._bodies, np.uint32),
-            **_strings("table_titles", self._titles),
+            **_strings("table_titles", self._names),
             **_strings("table_heads", self._heads),
             **group(self._titles, firsts),
         }
@@ -104,13 +109,19 @@ class Layout:
             cuts = [*(starts[first:last] - starts[first]).tolist(), len(block)]
             rows = [block[a:b] for a, b in itertools.pairwise(cuts)]
             rows = [
-                _FILLER.sub(b"", row) if owner >= 0 else row
+                _unfilled(row) if owner >= 0 else row
                 for row, owner in zip(rows, owners[first:last].tolist(), strict=True)
             ]
             extra = [passage for passage in passages if passage in self._context]
             rows += [self._context[passage].encode() for passage in extra]
             yield rows, np.array(passages + extra, np.int64), int(ends[last - 1])
             first = last
+
+
+def _unfilled(row: bytes) -> bytes:
+    """Return the text of a table without what its rendering put into empty cells."""
+    row = row.replace(b"| nan ", b"| ")
+    return _FILLER.sub(b"", row) if b"Unnamed:" in row else row
 
 
 def _end(lines: Lines, table: TableLines) -> int:

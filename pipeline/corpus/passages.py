@@ -1,7 +1,7 @@
 """Passages: a document's text cut into pieces that follow its paragraphs and tables and tile it.
 
-A passage holds at most `limit` estimated tokens (contract 3, read). Short paragraphs that follow one another
-share a passage of up to a quarter of that, so that a heading stays with what it heads. A table is a passage
+A passage holds at most `limit` estimated tokens (contract 3, read). A paragraph shorter than 1/16 of that
+shares a passage with what follows, so that a heading stays with what it heads. A table is a passage
 of its own, from its title to its last row; a longer one is cut between rows, and its first piece keeps title,
 unit line and header with the first rows. A longer paragraph is cut between lines, a longer line after a
 space, and where there is none, between code points. No gap, no overlap: `text[0:length]` is their sum.
@@ -16,8 +16,8 @@ import numpy as np
 from pipeline.corpus.lines import Lines
 from pipeline.corpus.tables import TableLines
 
-JOINED = 4
-"""Paragraphs are joined up to 1/4 of the largest passage."""
+SHORT = 16
+"""Paragraphs are joined until they have 1/16 of the largest passage."""
 
 
 def tile(lines: Lines, tables: Sequence[TableLines], limit: int) -> tuple[list[int], list[int]]:
@@ -25,15 +25,15 @@ def tile(lines: Lines, tables: Sequence[TableLines], limit: int) -> tuple[list[i
     starts: list[int] = []
     owners: list[int] = []
     largest = limit * 4
-    open_since = -1  # where the passage of joined paragraphs began; -1: none is open
+    open_since = -1  # where a passage that is still short began; -1: the last one is not
     for start, end, table in _blocks(lines, tables):
-        joins = table < 0 and open_since >= 0 and end - open_since <= largest // JOINED
-        if joins:
+        if table < 0 and open_since >= 0 and end - open_since <= largest:
+            open_since = open_since if end - open_since < largest // SHORT else -1
             continue
         pieces = [start] if end - start <= largest else list(_cut(lines, start, end, largest))
         starts += pieces
         owners += [table] * len(pieces)
-        open_since = start if table < 0 and len(pieces) == 1 else -1
+        open_since = start if table < 0 and end - start < largest // SHORT else -1
     return starts, owners
 
 

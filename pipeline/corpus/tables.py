@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,7 +34,8 @@ _GAP = re.compile(r"\s{2,}|\.{2,}|\|")
 class TableLines:
     """A table: lines `first:end`, from its title to its last row; its rows proper begin at line `body`.
 
-    `title`, `unit` and `header` are cleaned for index and snippets; the text itself stays as it is.
+    `title` (empty if there is none), `unit` and `header` are cleaned for index and snippets; the text itself
+    stays as it is.
     """
 
     first: int
@@ -77,29 +79,20 @@ def _runs(mask: np.ndarray) -> Iterator[tuple[int, int]]:
 
 def _layout_runs(lines: Lines, rows: Rows) -> Iterator[tuple[int, int]]:
     """Yield runs of layout rows, with what stands between them; a run has at least two rows."""
-    at = np.flatnonzero(rows.layout).tolist()
-    start, count = 0, 0
-    for index, row in enumerate(at):
-        if count and _parted(lines, rows, at[index - 1], row):
-            if count > 1:
-                yield start, at[index - 1] + 1
-            count = 0
-        start = start if count else row
-        count += 1
-    if count > 1:
-        yield start, at[-1] + 1
+    at = np.flatnonzero(rows.layout)
+    gaps = np.flatnonzero(np.diff(at) > 1) + 1
+    cuts = [gap for gap in gaps.tolist() if _parted(lines, rows, int(at[gap - 1]) + 1, int(at[gap]))]
+    for start, end in pairwise([0, *cuts, len(at)]):
+        if end - start > 1:
+            yield int(at[start]), int(at[end - 1]) + 1
 
 
-def _parted(lines: Lines, rows: Rows, before: int, after: int) -> bool:
-    """Return whether two successive rows belong to different tables."""
-    between = range(before + 1, after)
-    if not between:
-        return False
-    if np.count_nonzero(~lines.blank[before + 1 : after]) > _BETWEEN:
+def _parted(lines: Lines, rows: Rows, first: int, end: int) -> bool:
+    """Return whether the lines `first:end` between two rows part two tables."""
+    filled = np.flatnonzero(~lines.blank[first:end]) + first
+    if len(filled) > _BETWEEN or rows.prose[first:end].any() or rows.pipe[first:end].any():
         return True
-    if rows.prose[before + 1 : after].any() or rows.pipe[before + 1 : after].any():
-        return True
-    texts = [lines.text(line) for line in between if not lines.blank[line]]
+    texts = [lines.text(line) for line in filled.tolist()]
     return any(headings.is_title(text) or headings.is_page(text) or headings.is_note(text) for text in texts)
 
 
@@ -112,15 +105,14 @@ def _layout_table(lines: Lines, first: int, end: int, heading: Heading) -> Table
     header = "\n".join(texts)
     if len(header) > HEADER:
         header = header[-HEADER:].partition("\n")[2]
-    title = heading.title or (texts[0][: headings.TITLE] if texts else "")
-    return TableLines(heading.first, end, body, title, heading.unit, header)
+    return TableLines(heading.first, end, body, heading.title, heading.unit, header)
 
 
 def _pipe_table(lines: Lines, first: int, end: int, heading: Heading) -> TableLines:
     header = clean_header(lines.text(first))
     ruled = end - first > 1 and _RULE.fullmatch(lines.text(first + 1)) is not None
     body = min(first + 2 if ruled else first + 1, end - 1)
-    return TableLines(heading.first, end, body, heading.title or header[:80], heading.unit, header)
+    return TableLines(heading.first, end, body, heading.title, heading.unit, header)
 
 
 def clean_header(line: str) -> str:

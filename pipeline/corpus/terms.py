@@ -38,14 +38,16 @@ def _class_table() -> np.ndarray:
     return table
 
 
+_NUMERAL = r"^(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?$"
+
 _FOLD = _fold_table()
 _CLASS = _class_table()
 
 
-def occurrences(rows: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
+def occurrences(rows: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray, pa.Array]:
     """Return every term occurrence in `rows` (UTF-8 texts): its row, its term, and the distinct terms.
 
-    Equal to running `tokens.terms` on each row; terms are numbered in order of first occurrence.
+    Equal to running `tokens.terms` on each row.
     """
     folded = [row if row.isascii() else fold(row.decode()).encode() for row in rows]
     cuts = np.zeros(len(rows) + 1, np.int64)
@@ -56,10 +58,9 @@ def occurrences(rows: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray, list[byt
     strings = pc.dictionary_encode(pieces.flatten())
     row = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(pieces.offsets.to_numpy()))
     code = strings.indices.to_numpy()
-    distinct, terms_of, starts = _split(strings.dictionary)
+    terms, starts, distinct = _split(strings.dictionary)
     counts = np.diff(starts)[code]
-    row = np.repeat(row, counts)
-    return row, terms_of[ragged(starts[code], counts)], distinct
+    return np.repeat(row, counts), terms[ragged(starts[code], counts)], distinct
 
 
 def _blank(folded: np.ndarray) -> np.ndarray:
@@ -81,15 +82,33 @@ def _blank(folded: np.ndarray) -> np.ndarray:
     return folded
 
 
-def _split(strings: pa.Array) -> tuple[list[bytes], np.ndarray, np.ndarray]:
-    """Return the distinct terms of `strings`, their numbers string by string, and each string's start."""
-    numbers: dict[str, int] = {}
-    terms_of: list[int] = []
-    starts = np.zeros(len(strings) + 1, np.int64)
-    for index, string in enumerate(strings.to_pylist()):
-        terms_of += [numbers.setdefault(term, len(numbers)) for term in split(string)]
-        starts[index + 1] = len(terms_of)
-    return [term.encode() for term in numbers], np.array(terms_of, np.int32), starts
+def _split(strings: pa.Array) -> tuple[np.ndarray, np.ndarray, pa.Array]:
+    """Return the strings' terms (numbers into the distinct ones), where each string's start, the distinct."""
+    plain = pc.invert(pc.match_substring_regex(strings, "[,.'%-]")).to_numpy(zero_copy_only=False)
+    plain &= pc.binary_length(strings).to_numpy() > 0
+    numeral = pc.match_substring_regex(strings, _NUMERAL).to_numpy(zero_copy_only=False) & ~plain
+    other = np.flatnonzero(~plain & ~numeral)
+    split_others = [split(string) for string in strings.take(pa.array(other)).to_pylist()]
+    counts = np.ones(len(strings), np.int64)
+    counts[other] = [len(terms) for terms in split_others]
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    flat = pa.array([term for terms in split_others for term in terms], pa.large_string())
+    everything = [strings.filter(pa.array(plain)), _values(strings.filter(pa.array(numeral))), flat]
+    encoded = pc.dictionary_encode(pa.chunked_array(everything, pa.large_string()).combine_chunks())
+    at = np.concatenate(
+        (starts[np.flatnonzero(plain)], starts[np.flatnonzero(numeral)], ragged(starts[other], counts[other]))
+    )
+    terms_of = np.empty(starts[-1], np.int32)
+    terms_of[at] = encoded.indices.to_numpy()
+    return terms_of, starts, encoded.dictionary
+
+
+def _values(numerals: pa.Array) -> pa.Array:
+    """Return numerals as terms: without commas, and without zeros at the end of decimals."""
+    whole = pc.replace_substring(numerals, ",", "")
+    decimals = pc.match_substring(whole, ".")
+    short = pc.replace_substring_regex(pc.replace_substring_regex(whole, "0+$", ""), "[.]$", "")
+    return pc.if_else(decimals, short, whole)
 
 
 def ragged(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
