@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,9 @@ from pipeline.backbone.reference.question import Question
 from pipeline.backbone.reference.reading import Text
 from pipeline.backbone.reference.tables import Cell, Grid, Row, grids
 from pipeline.backbone.reference.words import Period, document_period, stems
+
+
+_CODE = re.compile(r"\b[A-Z]{1,6}-\d+\b")
 
 
 @dataclass(frozen=True)
@@ -69,23 +73,44 @@ def series_key(title: str) -> tuple[str, ...]:
     return tuple(s for s in stems(title) if s not in ("restated", "continued", "con") and not s.isdigit())
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """A table with what it holds of the question: how well it fits, and a cell for each figure asked for."""
+
+    fit: float
+    grid: Grid
+    operands: tuple[Operand, ...]
+    cells: tuple[tuple[Row, Cell] | None, ...]
+
+
 def find(question: Question, texts: Sequence[Text]) -> Findings:
     """Choose the table that fits the question best, and take its figures from every issue read."""
-    tables = [(text, grid) for text in texts for grid in grids(text.text, text.start)]
-    fitting = [(fit, text, grid) for text, grid in tables if (fit := _fit(question, text.document, grid)) > 0]
-    if not fitting:
+    readings = [(text, each) for text in texts for each in _readings(question, text.document, text.start, text.text)]
+    if not readings:
         return Findings()
-    _, _, best = max(fitting, key=lambda each: each[0])
-    asked = operands(question, best)
-    key = series_key(best.title)
+    best = max((each for _, each in readings), key=lambda each: each.fit)
+    key = series_key(best.grid.title)
     facts = [
-        fact
-        for _, text, grid in fitting
-        if same_series(key, series_key(grid.title))
-        for fact in _table_facts(question, text, grid, len(asked))
+        _table_fact(number, text, each.grid, *cell)
+        for text, each in readings
+        if len(each.operands) == len(best.operands) and same_series(key, series_key(each.grid.title))
+        for number, cell in enumerate(each.cells)
+        if cell
     ]
-    facts.extend(fact for text in texts for fact in _note_facts(best, asked, text))
-    return Findings(best.title, best.columns, asked, tuple(dict.fromkeys(facts)))
+    facts.extend(fact for text in texts for fact in _note_facts(best.grid, best.operands, text))
+    return Findings(best.grid.title, best.grid.columns, best.operands, tuple(dict.fromkeys(facts)))
+
+
+@lru_cache(maxsize=2048)
+def _readings(question: Question, document: str, start: int, text: str) -> tuple[_Reading, ...]:
+    """The tables of a text that hold any of the figures asked for."""
+    found = []
+    for grid in grids(text, start):
+        asked = operands(question, grid)
+        held = tuple(next(iter(cells(operand, grid)), None) for operand in asked)
+        if any(held):
+            found.append(_Reading(_fit(question, document, grid, asked, held), grid, asked, held))
+    return tuple(found)
 
 
 def same_series(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -102,19 +127,15 @@ def _basis(key: tuple[str, ...]) -> tuple[str, ...]:
     return key[key.index("basi") - 1 :] if "basi" in key and key.index("basi") else ()
 
 
-@lru_cache(maxsize=4096)
-def _fit(question: Question, document: str, grid: Grid) -> float:
-    """How well a table suits: title, and whether it holds the figures asked for; 0 if it holds none."""
-    asked = operands(question, grid)
-    held = sum(1 for operand in asked if cells(operand, grid))
-    if not held:
-        return 0.0
+def _fit(
+    question: Question, document: str, grid: Grid, asked: Sequence[Operand], held: Sequence[object | None]
+) -> float:
+    """How well a table suits: its title, its labels, how many of the figures it holds, and its issue."""
     named = sum(_named(question, operand, grid) for operand in asked) / len(asked)
+    share = sum(1 for cell in held if cell) / len(held)
     published = document_period(document)
-    issue = question.issues and published and any(same_issue(each, published) for each in question.issues)
-    return max(
-        0.01, 5 + title_fit(question, grid.title) + 2 * named + held / len(asked) + (1 if issue else 0)
-    )
+    issue = published and any(same_issue(each, published) for each in question.issues)
+    return title_fit(question, grid.title) + 2 * named + share + (1 if issue else 0)
 
 
 def _named(question: Question, operand: Operand, grid: Grid) -> float:
@@ -123,17 +144,6 @@ def _named(question: Question, operand: Operand, grid: Grid) -> float:
     own = stems(f"{label.rpartition(' > ')[2]} {operand.row or ''}")
     said = set(stems(question.text))
     return sum(1 for word in own if word in said) / len(own) if own else 0.0
-
-
-def _table_facts(question: Question, text: Text, grid: Grid, count: int) -> list[Fact]:
-    asked = operands(question, grid)
-    if len(asked) != count:
-        return []
-    found = []
-    for number, operand in enumerate(asked):
-        for row, cell in cells(operand, grid)[:1]:
-            found.append(_table_fact(number, text, grid, row, cell))
-    return found
 
 
 def _table_fact(number: int, text: Text, grid: Grid, row: Row, cell: Cell) -> Fact:
@@ -176,8 +186,11 @@ def _note_facts(grid: Grid, asked: Sequence[Operand], text: Text) -> list[Fact]:
 
 
 def _about(note: Correction, grid: Grid) -> bool:
-    own = set(series_key(grid.title)) - {"table"}
-    return len(own & set(stems(note.note))) >= 0.8 * len(own)
+    """Whether a note is about a table: it has the words of its title, and no other table's number."""
+    named, own = set(_CODE.findall(note.note)), set(_CODE.findall(grid.title))
+    if named and own:
+        return bool(named & own)
+    return set(series_key(grid.title)) - {"table"} <= set(stems(note.note))
 
 
 def _corrects(note: Correction, operand: Operand, grid: Grid) -> bool:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pipeline.backbone.reference import replies
@@ -244,6 +245,10 @@ def _years(periods: Sequence[Period], later: int) -> list[str]:
 
 def search_words(text: str) -> str:
     """A query: the words of a question that may name its subject, as they are written, and table numbers."""
-    words = [text[word.start : word.end] for word in content_words(text) if word.stem not in FILLER]
+    words = [
+        text[word.start : word.end]
+        for word in content_words(text)
+        if word.stem not in FILLER and (len(word.stem) == 4 or not word.stem.isdigit())
+    ]
     codes = re.findall(r"\b[A-Z]{1,6}-\d+\b", text)
     return " ".join(dict.fromkeys((*codes, *words))) or text

@@ -18,7 +18,9 @@ _ATOM = re.compile(
 )
 _FISCAL = re.compile(r"\b(?:fiscal|FY|financial year|budget year)", re.I)
 _ISSUE = r"(?:issues?|bulletins?|editions?|reports?|releases?|publications?|numbers?|volumes?)"
-_ISSUE_AFTER = re.compile(rf"^(?:'s|’s)?[\s,]*(?:[A-Za-z]+\s+){{0,4}}?{_ISSUE}\b", re.I)
+_ISSUE_AFTER = re.compile(
+    rf"^(?:'s|’s)?,?\s+(?:(?:[A-Z][a-z]+|monthly|quarterly|annual|statistical)\s+){{0,3}}?(?i:{_ISSUE})\b"
+)
 _ISSUE_BEFORE = re.compile(rf"\b{_ISSUE}\s+(?:of|for|dated|from|published\s+in)\s+(?:the\s+)?$", re.I)
 _PUBLISHED = re.compile(r"\b(?:published|printed|released|issued|dated)\s+(?:in\s+)?$", re.I)
 _JOINT = re.compile(r"^\s*(?:,|and|or|&|,\s*and|versus|with)\s*(?:of\s+)?(?:the\s+)?$", re.I)

@@ -90,7 +90,7 @@ FILLER = frozenset(
         "lowest largest smallest all any bracketed list order million millions thousand thousands billion billions dollar dollars unit units "
         "initially originally revised corrected last newest following find compute calculate determine say says whole integer period stand stood "
         "increase decrease growth deviation standard geometric median share proportion exactly actual more less higher lower larger smaller "
-        "compare compared respectively later earlier document documents correction revision original restated sample population"
+        "errata including include counting count compare compared respectively later earlier document documents correction revision original restated sample population"
     )
 )
 
@@ -102,7 +102,7 @@ class Side:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity: `read_question` gives one object for one text
 class Question:
     """What is asked. Words name the table, its rows and columns; which is which, the table decides."""
 

@@ -50,7 +50,7 @@ class Row:
         return re.search(r"\bEst(?:imated?)?\b", self.label) is not None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grid:
     """A table as read. `columns` are header paths for the figures, the label column left out.
 
