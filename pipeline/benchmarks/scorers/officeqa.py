@@ -12,15 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipeline.benchmarks.scorers import Metric
+from pipeline.benchmarks.scorers import INTERNAL_ERROR, NO_ANSWER, Metric
 from pipeline.benchmarks.tasks import Gold
 
 NAME = "officeqa"
 VERSION = "2026-06-13"
-PARAMS: Mapping[str, float] = {"exact": 0.0, "within_0.1%": 0.001, "within_1%": 0.01, "within_5%": 0.05}
+PARAMS: Mapping[str, Mapping[str, float]] = {
+    "exact": {"tolerance": 0.0},
+    "within_0.1%": {"tolerance": 0.001},
+    "within_1%": {"tolerance": 0.01},
+    "within_5%": {"tolerance": 0.05},
+}
 
-NO_ANSWER = "no answer"
-INTERNAL_ERROR = "internal error"
 MAX_ANSWER_CHARACTERS = 250
 UNIT_WINDOW = 20
 
@@ -29,7 +32,9 @@ def score(gold: Gold, answer: str | None) -> list[Metric]:
     """Return one metric a tolerance: 1 for a match, else 0 with the reason. No answer scores 0."""
     if answer is None:
         return [Metric(metric, 0.0, NO_ANSWER) for metric in PARAMS]
-    faults = {metric: _fault_or_error(gold.answer, answer, tolerance) for metric, tolerance in PARAMS.items()}
+    faults = {
+        metric: _fault_or_error(gold.answer, answer, params["tolerance"]) for metric, params in PARAMS.items()
+    }
     return [Metric(metric, float(not fault), fault) for metric, fault in faults.items()]
 
 

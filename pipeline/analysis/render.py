@@ -1,0 +1,161 @@
+"""A run's summary on screen, as Markdown and as JSON. All three say which arms are no language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.analysis.summaries import ArmSummary, Figures, Rate, Summary
+from pipeline.runs.folder import RunFolder, write_atomically
+
+NOT_A_LANGUAGE_MODEL = "not a language model"
+_EXPLANATION = (
+    f"“{NOT_A_LANGUAGE_MODEL}”: figures that show the wiring to work; they are no evidence about any method."
+)
+_TITLES = {"exact": "Exact %", "within_5%": "@5 %"}
+"""Metrics that the tables show; JSON has all."""
+
+
+@dataclass(frozen=True)
+class _Grid:
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def screen(summary: Summary) -> Group:
+    """Return the summary for a rich console. What a run's names say is shown as it is, never as markup."""
+    parts: list[Table | Text] = []
+    for grid in _grids(summary):
+        table = Table(title=Text(grid.title), title_justify="left")
+        for number, name in enumerate(grid.header):
+            table.add_column(Text(name), justify="left" if number < 2 or name == "Status" else "right")
+        for row in grid.rows:
+            table.add_row(*map(Text, row))
+        parts.append(table)
+    return Group(*parts, *(Text(note) for note in _notes(summary)))
+
+
+def markdown(summary: Summary) -> str:
+    """Return the summary as Markdown."""
+    blocks = []
+    for grid in _grids(summary):
+        rule = [
+            "---" if number < 2 or name == "Status" else "---:" for number, name in enumerate(grid.header)
+        ]
+        lines = [_line(grid.header), "|" + "|".join(rule) + "|", *map(_line, grid.rows)]
+        blocks.append(f"## {_escaped(grid.title)}\n\n" + "\n".join(lines))
+    return "\n\n".join([*blocks, *map(_escaped, _notes(summary))]) + "\n"
+
+
+def as_json(summary: Summary) -> dict[str, Any]:
+    """Return the summary as plain JSON data; each arm has a `label`, which tables show."""
+    data = asdict(summary)
+    for arm, record in zip(summary.arms, data["arms"], strict=True):
+        record["label"] = _label(arm)
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS))
+    return plain
+
+
+def write(summary: Summary, folder: Path) -> None:
+    """Write `results/table.md` and `results/table.json` of the run in `folder`."""
+    results = RunFolder(folder).results
+    results.mkdir(parents=True, exist_ok=True)
+    write_atomically(results / "table.md", markdown(summary).encode())
+    content = orjson.dumps(as_json(summary), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    write_atomically(results / "table.json", content)
+
+
+def _label(arm: ArmSummary) -> str:
+    return arm.arm if arm.language_model else f"{arm.arm} ({NOT_A_LANGUAGE_MODEL})"
+
+
+def _grids(summary: Summary) -> Iterator[_Grid]:
+    """Yield the main table, then one for each field that tasks are broken down by."""
+    every = dict.fromkeys(metric for arm in summary.arms for metric in arm.figures.rates)
+    metrics = [metric for metric in every if metric in _TITLES] or list(every)
+    titles = [_TITLES.get(metric, metric) for metric in metrics]
+    spent = ["Median turns", "Prompt tokens", "Cached", "Completion", "Status"]
+    scorers = f" · {', '.join(summary.scorers)}" if summary.scorers else ""
+    yield _Grid(
+        f"{summary.run}{scorers}",
+        ["Arm", "Benchmark", "Done", "Owed", *titles, *spent],
+        [
+            [
+                _label(arm),
+                arm.benchmark,
+                *_counts(arm.figures),
+                *_rates(arm.figures, metrics),
+                *_spent(arm.figures),
+            ]
+            for arm in summary.arms
+        ],
+    )
+    for field in dict.fromkeys(field for arm in summary.arms for field in arm.by):
+        yield _Grid(
+            f"By {field}",
+            ["Arm", field.capitalize(), "Done", "Owed", *titles],
+            [
+                [_label(arm), value, *_counts(figures), *_rates(figures, metrics)]
+                for arm in summary.arms
+                for value, figures in arm.by.get(field, {}).items()
+            ],
+        )
+
+
+def _counts(figures: Figures) -> list[str]:
+    return [f"{figures.done:,}", f"{figures.owed:,}"]
+
+
+def _rates(figures: Figures, metrics: Sequence[str]) -> list[str]:
+    return [_percent(figures.rates.get(metric)) for metric in metrics]
+
+
+def _percent(rate: Rate | None) -> str:
+    if rate is None or rate.mean is None:
+        return "–"
+    spread = f" ± {rate.sd * 100:.1f}" if rate.sd is not None else ""
+    return f"{rate.mean * 100:.1f}{spread}"
+
+
+def _spent(figures: Figures) -> list[str]:
+    return [
+        "–" if figures.median_turns is None else f"{figures.median_turns:g}",
+        f"{figures.prompt_tokens:,}",
+        f"{figures.cached_tokens:,}",
+        f"{figures.completion_tokens:,}",
+        ", ".join(f"{status} {count}" for status, count in figures.statuses.items()) or "–",
+    ]
+
+
+def _notes(summary: Summary) -> Iterator[str]:
+    """Yield what the tables' figures do not say of themselves."""
+    yield "Means over seeds, ± their standard deviation where there are several; tokens as the server counts."
+    if not all(arm.language_model for arm in summary.arms):
+        yield _EXPLANATION
+    for arm in summary.arms:
+        figures = arm.figures
+        if figures.owed:
+            yield f"{arm.arm}: {figures.owed:,} of {figures.planned:,} episodes are owed: figures may change."
+        if unscored := max((rate.unscored for rate in figures.rates.values()), default=figures.done):
+            yield f"{arm.arm}: {unscored:,} finished episodes are unscored and in no mean."
+        if figures.scorer_errors:
+            yield f"{arm.arm}: the scorer failed on {figures.scorer_errors:,} episodes, which count as 0."
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(_escaped, cells)) + " |"
+
+
+def _escaped(text: str) -> str:
+    """Return `text` with what Markdown or HTML would act on made plain."""
+    for character in "\\`*_[]<>|":
+        text = text.replace(character, "\\" + character)
+    return " ".join(text.split())

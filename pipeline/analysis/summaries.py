@@ -1,0 +1,174 @@
+"""The summary of a run: what each arm achieved and spent, over its seeds and by kind of task."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.benchmarks.scorers import INTERNAL_ERROR
+from pipeline.runs import tables
+from pipeline.runs.folder import RunFolder
+
+BREAKDOWNS = ("kind", "phrasing", "difficulty", "excluded")
+"""Fields of a task by which results are broken down, where tasks have them."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A metric over the finished episodes: its mean (0 to 1) by seed, their mean and standard deviation.
+
+    `sd` is the sample standard deviation over seeds, None with fewer than two. `unscored` episodes have no
+    value and are in no mean.
+    """
+
+    mean: float | None
+    sd: float | None
+    by_seed: Mapping[int, float]
+    unscored: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a set of episodes came to. `owed` of the `planned` have no result yet and count nowhere else.
+
+    Tokens are sums, as the server counts them; `scorer_errors` are episodes whose scorer itself failed.
+    """
+
+    planned: int
+    done: int
+    owed: int
+    statuses: Mapping[str, int]
+    rates: Mapping[str, Rate]
+    median_turns: float | None
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    scorer_errors: int
+
+
+@dataclass(frozen=True)
+class ArmSummary:
+    """One arm. Without a `language_model` its figures show that the wiring works, nothing about a method."""
+
+    arm: str
+    harness: str
+    backbone: str
+    model: str
+    benchmark: str
+    language_model: bool
+    figures: Figures
+    by: Mapping[str, Mapping[str, Figures]]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A run's arms, in the order in which they were added. `scorers` name each scorer with its version."""
+
+    run: str
+    scorers: tuple[str, ...]
+    arms: tuple[ArmSummary, ...]
+
+
+@dataclass(frozen=True)
+class _Episode:
+    """A planned episode; `done` is its row of `episodes`, None while it is owed."""
+
+    seed: int
+    fields: Mapping[str, str]
+    done: Mapping[str, Any] | None
+    scores: Mapping[str, float | None]
+    scorer_error: bool
+
+
+def summary(folder: Path) -> Summary:
+    """Summarise the run in `folder`: its plan, and its tables `episodes` and `scores`. Raises `RunError`."""
+    record = RunFolder(folder).read_record()
+    scores = tables.read(folder, "scores")
+    episodes = _episodes(folder, scores.select(["episode_id", "metric", "value", "reason"]).to_pylist())
+    scorers = set(zip(scores["scorer"].to_pylist(), scores["version"].to_pylist(), strict=True))
+    return Summary(
+        record["name"],
+        tuple(f"{name} {version}" for name, version in sorted(scorers)),
+        tuple(_arm(name, arm, episodes[name]) for name, arm in record["arms"].items()),
+    )
+
+
+def _episodes(folder: Path, scores: Sequence[Mapping[str, Any]]) -> Mapping[str, list[_Episode]]:
+    """Return the planned episodes of each arm."""
+    columns = ["episode_id", "status", "turns", "prompt_tokens", "cached_tokens", "completion_tokens"]
+    done = {row["episode_id"]: row for row in tables.read(folder, "episodes", columns).to_pylist()}
+    values: dict[str, dict[str, float | None]] = defaultdict(dict)
+    errors = set()
+    for row in scores:
+        values[row["episode_id"]][row["metric"]] = row["value"]
+        if row["reason"].startswith(INTERNAL_ERROR):
+            errors.add(row["episode_id"])
+    arms: dict[str, list[_Episode]] = defaultdict(list)
+    planned = tables.read_plan(folder).select(["episode_id", "arm", "seed", "fields"])
+    for row in planned.to_pylist():
+        key = row["episode_id"]
+        arms[row["arm"]].append(
+            _Episode(row["seed"], dict(row["fields"]), done.get(key), values.get(key, {}), key in errors)
+        )
+    return arms
+
+
+def _arm(name: str, record: Mapping[str, Any], episodes: Sequence[_Episode]) -> ArmSummary:
+    by: dict[str, dict[str, Figures]] = {}
+    for field in BREAKDOWNS:
+        groups: dict[str, list[_Episode]] = defaultdict(list)
+        for episode in episodes:
+            if field in episode.fields:
+                groups[episode.fields[field]].append(episode)
+        if groups:
+            by[field] = {value: _figures(group) for value, group in groups.items()}
+    return ArmSummary(
+        arm=name,
+        harness=record["harness_name"],
+        backbone=record["backbone_name"],
+        model=record["backbone"]["model"],
+        benchmark=record["benchmark"],
+        language_model=record["language_model"],
+        figures=_figures(episodes),
+        by=by,
+    )
+
+
+def _figures(episodes: Sequence[_Episode]) -> Figures:
+    done = [episode.done for episode in episodes if episode.done is not None]
+    metrics = dict.fromkeys(metric for episode in episodes for metric in episode.scores)
+    return Figures(
+        planned=len(episodes),
+        done=len(done),
+        owed=len(episodes) - len(done),
+        statuses=dict(sorted(Counter(row["status"] for row in done).items())),
+        rates={metric: _rate([e for e in episodes if e.done is not None], metric) for metric in metrics},
+        median_turns=statistics.median(row["turns"] for row in done) if done else None,
+        prompt_tokens=sum(row["prompt_tokens"] or 0 for row in done),
+        cached_tokens=sum(row["cached_tokens"] or 0 for row in done),
+        completion_tokens=sum(row["completion_tokens"] or 0 for row in done),
+        scorer_errors=sum(episode.scorer_error for episode in episodes),
+    )
+
+
+def _rate(episodes: Sequence[_Episode], metric: str) -> Rate:
+    seeds: dict[int, list[float]] = defaultdict(list)
+    unscored = 0
+    for episode in episodes:
+        value = episode.scores.get(metric)
+        if value is None:
+            unscored += 1
+        else:
+            seeds[episode.seed].append(value)
+    by_seed = {seed: statistics.fmean(values) for seed, values in sorted(seeds.items())}
+    means = list(by_seed.values())
+    return Rate(
+        mean=statistics.fmean(means) if means else None,
+        sd=statistics.stdev(means) if len(means) > 1 else None,
+        by_seed=by_seed,
+        unscored=unscored,
+    )

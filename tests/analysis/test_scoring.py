@@ -1,0 +1,113 @@
+"""Scores: every finished episode against its gold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.analysis import Scored, score, score_lines
+from pipeline.benchmarks.scorers import load_scorer, officeqa
+from pipeline.errors import BenchmarkError, ConfigError, RunError
+from pipeline.runs import tables
+from tests.analysis.conftest import SCORER, MakeRun, episode, owed
+
+
+def values(folder: Path, metric: str) -> dict[str, tuple[float, str]]:
+    rows = tables.read(folder, "scores").to_pylist()
+    return {row["episode_id"]: (row["value"], row["reason"]) for row in rows if row["metric"] == metric}
+
+
+def test_finished_episodes_are_scored_and_owed_ones_counted(make_run: MakeRun) -> None:
+    folder = make_run(
+        [
+            episode("qwen", "t1", 0, "<FINAL_ANSWER>103</FINAL_ANSWER>"),
+            episode("qwen", "t2", 0, "nebraska"),
+            episode("qwen", "t1", 1, None),
+            owed("qwen", "t2", 1),
+        ]
+    )
+    assert score(folder) == Scored(episodes=3, no_answer=1, errors=0, owed=1)
+    assert values(folder, "exact") == {
+        "qwen-t1-0": (0.0, "100 is not in the answer"),
+        "qwen-t2-0": (1.0, ""),
+        "qwen-t1-1": (0.0, "no answer"),
+    }
+    assert values(folder, "within_5%")["qwen-t1-0"] == (1.0, "")
+
+
+def test_a_score_says_by_what_it_was_made(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    score(folder)
+    rows = tables.read(folder, "scores").to_pylist()
+    assert {(row["scorer"], row["version"]) for row in rows} == {("officeqa", "2026-06-13")}
+    assert {row["metric"]: json.loads(row["params"]) for row in rows} == officeqa.PARAMS
+
+
+def test_scoring_again_replaces_the_scores(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    score(folder)
+    score(folder)
+    assert tables.read(folder, "scores").num_rows == len(officeqa.PARAMS)
+    assert len(list((folder / "tables/scores").glob("*.parquet"))) == 1
+
+
+def test_the_text_of_an_unaccepted_answer_scores_nothing(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100", status="model_request_failed")])
+    assert score(folder).no_answer == 1
+
+
+def test_a_run_without_results_has_an_empty_table(make_run: MakeRun) -> None:
+    folder = make_run([owed("qwen", "t1", 0)])
+    assert score(folder) == Scored(0, 0, 0, 1)
+    assert tables.read(folder, "scores").num_rows == 0
+
+
+def test_a_task_without_gold_is_an_error(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100", benchmark="other")])
+    with pytest.raises(RunError, match="no task 't1'"):
+        score(folder)
+
+
+def test_what_is_no_scorer_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"no module 'pipeline\.nowhere'"):
+        load_scorer("pipeline.nowhere")
+    with pytest.raises(ConfigError, match="has no NAME, VERSION, PARAMS, score"):
+        load_scorer("pipeline.errors")
+
+
+def test_bare_strings_are_scored_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(
+        '{"gold": "100", "answer": "101", "tolerance": 0.01}\n\n{"gold": "100", "answer": "101"}\n', "utf-8"
+    )
+    lines = list(score_lines(path, load_scorer(SCORER)))
+    assert [line["score"] for line in lines] == [1.0, 0.0]
+    assert lines[0] == {"gold": "100", "answer": "101", "tolerance": 0.01, "score": 1.0}
+
+
+def test_bare_strings_get_the_official_verdicts(shared: Path) -> None:
+    path = shared / "data/reward_vectors.jsonl"
+    expected = [json.loads(line)["score"] for line in path.read_text("utf-8").splitlines()]
+    assert [line["score"] for line in score_lines(path, load_scorer(SCORER))] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "row 2: no JSON"),
+        ("[]", "row 2: not an object"),
+        ('{"gold": "1"}', "row 2, column answer: not a string"),
+        ('{"gold": 1, "answer": "1"}', "row 2, column gold: not a string"),
+        (
+            '{"gold": "1", "answer": "1", "tolerance": 5}',
+            "row 2, column tolerance: 5 is not a number from 0 to 1",
+        ),
+    ],
+)
+def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(f'{{"gold": "1", "answer": "1"}}\n{line}\n', "utf-8")
+    with pytest.raises(BenchmarkError, match=said):
+        list(score_lines(path, load_scorer(SCORER)))

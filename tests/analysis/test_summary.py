@@ -1,0 +1,130 @@
+"""The summary of a run, and its three renderings."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pipeline.analysis import markdown, score, screen, summary, write
+from pipeline.analysis.render import NOT_A_LANGUAGE_MODEL
+from tests.analysis import conftest
+from tests.analysis.conftest import MakeRun, episode, owed
+
+
+@pytest.fixture
+def folder(make_run: MakeRun) -> Path:
+    """Two arms; `qwen` has three seeds with exact rates of 1, 1/2 and 0, and one owed episode."""
+    made = make_run(
+        [
+            episode("qwen", "t1", 0, "100", turns=5),
+            episode("qwen", "t2", 0, "Nebraska", turns=7),
+            episode("qwen", "t1", 1, "104", turns=8),
+            episode("qwen", "t2", 1, "Nebraska", turns=9),
+            episode("qwen", "t1", 2, None, turns=200),
+            owed("qwen", "t2", 2),
+            episode("reference", "t1", 0, "100"),
+        ]
+    )
+    score(made)
+    return made
+
+
+def shown(folder: Path) -> str:
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(screen(summary(folder)))
+    return console.export_text()
+
+
+def test_an_arm_has_its_counts_rates_and_tokens(folder: Path) -> None:
+    qwen = summary(folder).arms[0]
+    figures = qwen.figures
+    assert (figures.planned, figures.done, figures.owed) == (6, 5, 1)
+    assert figures.statuses == {"answered": 4, "turns_exhausted": 1}
+    assert figures.median_turns == 8
+    assert (figures.prompt_tokens, figures.cached_tokens, figures.completion_tokens) == (5_000, 4_500, 250)
+
+
+def test_rates_are_means_over_seeds_with_the_sample_deviation(folder: Path) -> None:
+    rates = summary(folder).arms[0].figures.rates
+    assert rates["exact"].by_seed == {0: 1.0, 1: 0.5, 2: 0.0}
+    assert rates["exact"].mean == 0.5
+    assert rates["exact"].sd == 0.5
+    assert rates["within_5%"].by_seed == {0: 1.0, 1: 1.0, 2: 0.0}
+
+
+def test_one_seed_has_no_deviation(folder: Path) -> None:
+    rate = summary(folder).arms[1].figures.rates["exact"]
+    assert (rate.mean, rate.sd) == (1.0, None)
+
+
+def test_results_are_broken_down_by_the_fields_that_tasks_have(folder: Path) -> None:
+    by = summary(folder).arms[0].by
+    assert by.keys() == {"kind"}
+    assert by["kind"]["single"].rates["exact"].by_seed == {0: 1.0, 1: 0.0, 2: 0.0}
+    assert (by["kind"]["arithmetic"].done, by["kind"]["arithmetic"].owed) == (2, 1)
+
+
+def test_every_rendering_labels_an_arm_that_is_no_language_model(folder: Path) -> None:
+    write(summary(folder), folder)
+    table = (folder / "results/table.md").read_text("utf-8")
+    data = json.loads((folder / "results/table.json").read_text("utf-8"))
+    label = f"reference ({NOT_A_LANGUAGE_MODEL})"
+    for text in (table, shown(folder)):
+        assert text.count(label) == 2  # in the main table and by kind
+        assert "no evidence about any method" in text
+        assert f"qwen ({NOT_A_LANGUAGE_MODEL})" not in text
+    assert [arm["label"] for arm in data["arms"]] == ["qwen", label]
+    assert [arm["language_model"] for arm in data["arms"]] == [True, False]
+
+
+def test_the_markdown_table_shows_the_figures(folder: Path) -> None:
+    lines = markdown(summary(folder)).splitlines()
+    assert lines[0] == "## demo · officeqa 2026-06-13"
+    assert lines[2].split(" | ")[4:6] == ["Exact %", "@5 %"]
+    assert lines[4] == (
+        "| qwen | ledgerqa | 5 | 1 | 50.0 ± 50.0 | 66.7 ± 57.7 | 8 | 5,000 | 4,500 | 250 |"
+        " answered 4, turns\\_exhausted 1 |"
+    )
+    assert "qwen: 1 of 6 episodes are owed: figures may change." in markdown(summary(folder))
+
+
+def test_the_json_holds_every_metric(folder: Path) -> None:
+    write(summary(folder), folder)
+    data = json.loads((folder / "results/table.json").read_text("utf-8"))
+    exact = data["arms"][0]["figures"]["rates"]["exact"]
+    assert exact == {"mean": 0.5, "sd": 0.5, "by_seed": {"0": 1.0, "1": 0.5, "2": 0.0}, "unscored": 0}
+    assert data["arms"][0]["figures"]["rates"].keys() == {"exact", "within_0.1%", "within_1%", "within_5%"}
+
+
+def test_unscored_episodes_are_said_and_in_no_mean(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    made = summary(folder)
+    assert made.arms[0].figures.rates == {}
+    assert "1 finished episodes are unscored" in markdown(made)
+
+
+def test_scorer_failures_are_counted(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(conftest.GOLDS, "t1", "")
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    assert score(folder).errors == 1
+    made = summary(folder)
+    assert made.arms[0].figures.scorer_errors == 1
+    assert made.arms[0].figures.rates["exact"].mean == 0
+    assert "the scorer failed on 1 episodes" in markdown(made)
+
+
+def test_a_run_without_results_is_shown_as_owed(make_run: MakeRun) -> None:
+    folder = make_run([owed("qwen", "t1", 0)])
+    score(folder)
+    assert "| qwen | ledgerqa | 0 | 1 | – | 0 | 0 | 0 | – |" in markdown(summary(folder))
+
+
+def test_names_are_shown_as_they_are_and_never_as_markup(make_run: MakeRun) -> None:
+    folder = make_run([episode("[red]a|b<script>", "t1", 0, "100")])
+    score(folder)
+    assert "| \\[red\\]a\\|b\\<script\\> |" in markdown(summary(folder))
+    assert "[red]a|b<script>" in shown(folder)
