@@ -5,7 +5,7 @@ A response file has one JSON value a line: a string is the text of a reply, an o
 examples:
   longharness trace --documents docs --responses replies.jsonl
   longharness trace --documents docs --responses replies.jsonl harness=append_only --json
-  longharness trace --documents docs --responses replies.jsonl harness.budget.searches=2 task.answer_format=letter
+  longharness trace --documents docs --responses replies.jsonl task.answer_format=letter
 """
 
 from __future__ import annotations

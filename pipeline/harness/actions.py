@@ -40,6 +40,7 @@ from pipeline.protocols import TaskView
 
 Event = Mapping[str, Any]
 _COMPARED = 1_000  # ids on either side that a wrong one is compared with, to name the nearest
+_LARGE = 2**63  # an integer result from here on is kept as a float, as JSON and tables have it
 _FEW_DOCUMENTS = 3  # a filter that selects no more has their tables listed
 
 
@@ -320,15 +321,18 @@ def _cite(state: State, operation: Compute | SourcedCompute | Final | SourcedFin
 def _compute(state: State, operation: Compute | SourcedCompute, turn: int) -> Effect:
     cited = _cite(state, operation)
     value = evaluate(operation.expression)
+    number = value.value
+    if isinstance(number, int) and abs(number) >= _LARGE:
+        number = float(number)
     constants = tuple((constant.value, constant.why) for constant in operation.constants or ())
     computed = Computed(
-        f"c{len(state.computes) + 1}", turn, operation.expression, value.value, value.text, cited, constants
+        f"c{len(state.computes) + 1}", turn, operation.expression, number, value.text, cited, constants
     )
-    event = {"event": "computed", "id": computed.id, "value": value.value, "evidence": list(cited)}
+    event = {"event": "computed", "id": computed.id, "value": number, "evidence": list(cited)}
     return Effect(
         replace(state, computes=(*state.computes, computed)),
         observation.compute(computed.id, value.text, value.notes),
-        {"id": computed.id, "value": value.value, "operands": value.operands},
+        {"id": computed.id, "value": number, "operands": value.operands},
         (event,),
     )
 

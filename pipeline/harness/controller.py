@@ -7,23 +7,22 @@ turn's error, and an invalid turn leaves all but history, log and turn count as 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pipeline.errors import InvalidOperation
 from pipeline.harness import observation
-from pipeline.harness.actions import Effect, Environment, Event, perform
+from pipeline.harness.actions import Effect, Environment, perform
 from pipeline.harness.budget import Budget
-from pipeline.harness.conclusions import CODE, Conclusion, check_references, read_update
+from pipeline.harness.conclusions import Conclusion
 from pipeline.harness.config import ConclusionForm
-from pipeline.harness.forms import Sent, read_response, shown
-from pipeline.harness.observation import Notices
-from pipeline.harness.operations import NAMES, Revise, Upsert
+from pipeline.harness.forms import Sent, read_response
+from pipeline.harness.operations import NAMES
 from pipeline.harness.parse import parse
 from pipeline.harness.state import Exchange, State
 from pipeline.harness.turn import Fault, Reply, Turn
+from pipeline.harness.updates import update
 
 _FEW_TURNS = 5
 _LOST = "The update sent with it was not merged: send it again."
@@ -42,115 +41,78 @@ def initial_state(environment: Environment) -> State:
 def step(environment: Environment, state: State, reply: Reply) -> Turn:
     """Take one turn. The state must be running; the state after it is the turn's `state`."""
     reply = _well_formed(reply)
-    turn = state.turn + 1
     spent = replace(state, budget=state.budget.spend_turn())  # valid or not (contract 4.2)
     response: Mapping[str, Any] = {}
-    name: str | None = None
     try:
         response = parse(reply.text)
-        name = _known_name(response["operation"].get("name"))
         sent = read_response(response, environment.config.switches)
-        effect = perform(environment, spent, sent.operation, turn)
+        effect = perform(environment, spent, sent.operation, spent.turn)
     except InvalidOperation as error:
-        error_of_turn = Fault(error.code, error.message)
-        return _invalid(environment, spent, reply, name, error_of_turn, lost=_has_update(spent, response))
-    return _valid(environment, spent, reply, sent, effect)
+        return _invalid(environment, spent, reply, response, Fault(error.code, error.message))
+    return _valid(environment, reply, sent, effect)
 
 
 def _well_formed(reply: Reply) -> Reply:
     """Replace what no UTF-8 can hold: half surrogate pairs, which a server's JSON may carry."""
-    text, reasoning = (
-        part and part.encode(errors="replace").decode() for part in (reply.text, reply.reasoning)
+    reasoning = reply.reasoning and reply.reasoning.encode(errors="replace").decode()
+    return Reply(reply.text.encode(errors="replace").decode(), reasoning)
+
+
+def _invalid(
+    environment: Environment, spent: State, reply: Reply, response: Mapping[str, Any], error: Fault
+) -> Turn:
+    name = response["operation"].get("name") if response else None
+    operation = name if isinstance(name, str) and name in NAMES else None
+    warnings = _few_turns(environment, spent)
+    after = [_LOST] if _has_update(spent, response) else []
+    told = observation.refusal(spent.turn, error, [*after, *_messages(warnings)])
+    state = _remember(spent, reply, told)
+    return Turn(
+        number=state.turn,
+        operation=operation,
+        valid=False,
+        error=error,
+        conclusion_error=None,
+        reply=reply,
+        observation=told,
+        result=None,
+        log=({"event": "operation_rejected", "operation": operation, "code": error.code},),
+        warnings=warnings,
+        state=state,
+        state_sha256=state.sha256,
     )
-    return Reply(text or "", reasoning)
 
 
-def _known_name(name: object) -> str | None:
-    return name if isinstance(name, str) and name in NAMES else None
+def _valid(environment: Environment, reply: Reply, sent: Sent, effect: Effect) -> Turn:
+    done = update(effect.state, sent, environment.config.conclusion_refs)
+    warnings = (*done.flags, *_few_turns(environment, done.state))
+    name = sent.operation.name
+    told = observation.acceptance(done.state.turn, name, effect.told, done.line, _messages(warnings))
+    state = _remember(done.state, reply, told)
+    return Turn(
+        number=state.turn,
+        operation=name,
+        valid=True,
+        error=None,
+        conclusion_error=done.error,
+        reply=reply,
+        observation=told,
+        result=effect.result,
+        log=(*effect.events, *done.events),
+        warnings=warnings,
+        state=state,
+        state_sha256=state.sha256,
+    )
+
+
+def _remember(state: State, reply: Reply, told: str) -> State:
+    return replace(state, history=state.history.append(Exchange(reply, told)))
 
 
 def _has_update(state: State, response: Mapping[str, Any]) -> bool:
     """Whether a response carries an update that its variant could have merged."""
-    field = "conclusion" if state.conclusion is not None else "notes"
-    has_one = state.conclusion is not None or state.notes is not None
-    return has_one and response.get(field) is not None
-
-
-def _invalid(
-    environment: Environment, state: State, reply: Reply, name: str | None, error: Fault, *, lost: bool
-) -> Turn:
-    turn = state.turn
-    warnings = _few_turns(environment, state)
-    said = [_LOST] if lost else []
-    told = observation.refusal(turn, error.code, error.message, Notices(after=[*said, *_messages(warnings)]))
-    event = {"event": "operation_rejected", "operation": name, "code": error.code}
-    after = replace(state, history=state.history.append(Exchange(reply, told)))
-    return Turn(turn, name, False, error, None, reply, told, None, (event,), warnings, after, after.sha256)
-
-
-def _valid(environment: Environment, before: State, reply: Reply, sent: Sent, effect: Effect) -> Turn:
-    turn, name = before.turn, sent.operation.name
-    update = _update(environment, before, effect.state, sent)
-    warnings = (*update.flags, *_few_turns(environment, update.state))
-    told = observation.observation(turn, name, effect.told, Notices(update.lines, _messages(warnings)))
-    after = replace(update.state, history=update.state.history.append(Exchange(reply, told)))
-    log = (*effect.events, *update.events)
-    return Turn(
-        turn, name, True, None, update.error, reply, told, effect.result, log, warnings, after, after.sha256
-    )
-
-
-@dataclass(frozen=True)
-class _Update:
-    """What became of the update that came with a valid operation."""
-
-    state: State
-    error: Fault | None = None
-    lines: tuple[str, ...] = ()
-    flags: tuple[Fault, ...] = ()
-    events: tuple[Event, ...] = ()
-
-
-def _update(environment: Environment, before: State, after: State, sent: Sent) -> _Update:
-    """Merge, defer or refuse the update beside a valid operation (contract 2.3, 2.4, 2.5)."""
-    if sent.notes is not None:
-        return _notes(after, sent)
-    if sent.conclusion is None or after.conclusion is None:
-        return _Update(after)
-    update = read_update(sent.conclusion, before.evidence)
-    if isinstance(update, Fault):
-        return _refused(after, update)
-    if isinstance(sent.operation, Upsert | Revise):
-        return _deferred(after, sent.conclusion)
-    fault, flags = check_references(update, after.evidence, environment.config.conclusion_refs)
-    if fault:
-        return _refused(after, fault)
-    merged = replace(after, conclusion=after.conclusion.merge(update))
-    event = {"event": "conclusion_merged", "lists": sorted(update.model_dump(exclude_none=True))}
-    return _Update(merged, flags=flags, events=(event,))
-
-
-def _notes(after: State, sent: Sent) -> _Update:
-    if not isinstance(sent.notes, str):
-        return _refused(
-            after, Fault(CODE, f'notes must be a string, not {shown(sent.notes)}: send "notes": "…"')
-        )
-    if isinstance(sent.operation, Upsert | Revise):
-        return _deferred(after, sent.notes)
-    return _Update(
-        replace(after, notes=sent.notes), events=({"event": "conclusion_merged", "lists": ["notes"]},)
-    )
-
-
-def _refused(after: State, fault: Fault) -> _Update:
-    return _Update(after, fault, (f"{fault.code}: {fault.message}",))
-
-
-def _deferred(after: State, update: object) -> _Update:
-    """Keep an update from being merged, and repeat it, so that it can be sent again (contract 2.4)."""
-    repeated = json.dumps(update, ensure_ascii=False)
-    line = f"deferred: not merged; see what was admitted, then send it again as it should be now: {repeated}"
-    return _Update(after, lines=(line,), events=({"event": "conclusion_deferred"},))
+    structured = state.conclusion is not None and response.get("conclusion") is not None
+    return structured or (state.notes is not None and response.get("notes") is not None)
 
 
 def _few_turns(environment: Environment, state: State) -> tuple[Fault, ...]:
@@ -163,5 +125,5 @@ def _few_turns(environment: Environment, state: State) -> tuple[Fault, ...]:
     return (Fault("few_turns", f"{left} {turns} left: an answer from scratch needs {needs}"),)
 
 
-def _messages(warnings: Sequence[Fault]) -> list[str]:
+def _messages(warnings: tuple[Fault, ...]) -> list[str]:
     return [f"warning: {warning.message}" for warning in warnings]

@@ -11,10 +11,11 @@ from pipeline.harness import variants
 from pipeline.harness.actions import Environment
 from pipeline.harness.config import HarnessConfig
 from pipeline.harness.controller import initial_state, step
-from pipeline.harness.prompt import Prompt, prompt_sha256, sent_schema
+from pipeline.harness.prompt import Prompt, prompt_sha256, sent_schema, system_prompt
 from pipeline.harness.replay import outcome, replay
+from pipeline.harness.schema import Schema
 from pipeline.harness.turn import Reply, Trace
-from pipeline.protocols import Backbone, Limits, Outcome, Recorder, Request, TaskView
+from pipeline.protocols import Backbone, Limits, Message, Outcome, Recorder, Request, TaskView
 
 
 class LongHarness:
@@ -30,6 +31,14 @@ class LongHarness:
         """The SHA-256 of the system prompt with the schema: part of an episode's identity."""
         return prompt_sha256(self.config)
 
+    @cached_property
+    def _system(self) -> Message:
+        return Message("system", system_prompt(self.config))
+
+    @cached_property
+    def _schema(self) -> Schema | None:
+        return sent_schema(self.config)
+
     async def run(
         self, task: TaskView, corpus: Corpus, backbone: Backbone, recorder: Recorder, limits: Limits
     ) -> Outcome:
@@ -39,13 +48,13 @@ class LongHarness:
         through: it says nothing of the model, and the episode is owed.
         """
         environment = Environment(self.config, corpus, task)
-        prompt, schema = Prompt(environment), sent_schema(self.config)
+        prompt = Prompt(environment, self._system)
         state = initial_state(environment)
         while (ended := outcome(state)) is None:
             request = Request(
                 prompt.messages(state),
                 limits.max_tokens,
-                schema,
+                self._schema,
                 limits.sampling,
                 limits.seed,
                 limits.episode,

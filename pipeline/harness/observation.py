@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.harness.conclusions import Claim, Conclusion
 from pipeline.harness.state import State
+from pipeline.harness.turn import Fault
 
 if TYPE_CHECKING:
     from pipeline.corpus import Hit, SearchResult, Table
@@ -42,14 +43,6 @@ class Served:
     first_read: int | None = None
 
 
-@dataclass(frozen=True)
-class Notices:
-    """What an observation says beside its operation: first a refused or deferred update, last warnings."""
-
-    before: Sequence[str] = field(default=())
-    after: Sequence[str] = field(default=())
-
-
 def fenced(text: str) -> str:
     """Return `text` between fences of back-ticks that do not occur in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
@@ -57,15 +50,19 @@ def fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def observation(turn: int, name: str, told: Told, notices: Notices) -> str:
-    """Return the observation of a valid operation."""
-    opening = [*notices.before, f"[turn {turn}] {name}: {told.summary}"]
-    return "\n\n".join(["\n".join(opening), *told.blocks, *notices.after])
+def acceptance(turn: int, name: str, told: Told, update: str | None, after: Sequence[str]) -> str:
+    """Return the observation of a valid operation.
+
+    `update` is a line about a refused or deferred update, which comes first (contract 2.4, 2.5); what is in
+    `after` comes last.
+    """
+    opening = f"[turn {turn}] {name}: {told.summary}"
+    return "\n\n".join([f"{update}\n{opening}" if update else opening, *told.blocks, *after])
 
 
-def refusal(turn: int, code: str, message: str, notices: Notices) -> str:
+def refusal(turn: int, error: Fault, after: Sequence[str]) -> str:
     """Return the observation of an invalid operation (contract 2.2)."""
-    return "\n\n".join([f"[turn {turn}] invalid: {code}: {message}", *notices.after])
+    return "\n\n".join([f"[turn {turn}] invalid: {error.code}: {error.message}", *after])
 
 
 # --- Operations

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
+
 from pipeline.errors import InvalidOperation
 from pipeline.harness import answers, observation
 from pipeline.harness.actions import Environment
+from pipeline.harness.calculator_functions import FUNCTIONS
 from pipeline.harness.config import ActionMode, HarnessConfig, Reasoning
 from pipeline.harness.operations import ConclusionUpdate, operation_forms
 from pipeline.harness.parse import parse, without_thinking
@@ -56,12 +58,19 @@ def system_prompt(config: HarnessConfig) -> str:
             budget=config.budget,
             top_k=config.search.top_k,
             operations=[signature(form) for form in operation_forms(config.switches)],
+            functions=_functions(),
             conclusion=signature(ConclusionUpdate),
             schema=json.dumps(response_schema(config.switches), separators=(",", ":")),
             text_mode=config.action.mode is ActionMode.text,
         )
     )
     return text.strip()
+
+
+def _functions() -> list[str]:
+    """The calculator's functions without aliases, with parameters where they are not one list or number."""
+    named = {name: f for name, f in FUNCTIONS.items() if f.signature.startswith(f"{name}(")}
+    return [f.signature if f.parameters > 1 else name for name, f in named.items()]
 
 
 def sent_schema(config: HarnessConfig) -> Schema | None:
@@ -95,12 +104,9 @@ def task_message(environment: Environment) -> str:
 class Prompt:
     """The messages of an episode's requests. It grows by two messages a turn, and forgets none."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, system: Message) -> None:
         self._config = environment.config
-        self._messages = [
-            Message("system", system_prompt(environment.config)),
-            Message("user", task_message(environment)),
-        ]
+        self._messages = [system, Message("user", task_message(environment))]
 
     def messages(self, state: State) -> tuple[Message, ...]:
         """Return the messages of the next request: the last one ends with the current state."""

@@ -1,0 +1,68 @@
+"""The update beside an operation: merged at once, deferred, or refused (contract 2.3, 2.4, 2.5)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+from pipeline.harness.actions import Event
+from pipeline.harness.conclusions import CODE, check_references, read_update
+from pipeline.harness.config import ConclusionRefs
+from pipeline.harness.forms import Sent, shown
+from pipeline.harness.operations import ConclusionUpdate, Revise, Upsert
+from pipeline.harness.state import State
+from pipeline.harness.turn import Fault
+
+
+@dataclass(frozen=True)
+class Update:
+    """What became of an update: the state after it, and what the observation says before all else."""
+
+    state: State
+    error: Fault | None = None
+    line: str | None = None
+    flags: tuple[Fault, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+def update(state: State, sent: Sent, refs: ConclusionRefs) -> Update:
+    """Apply the update that came with a valid operation; `state` is the state after that operation."""
+    if sent.notes is not None:
+        return _notes(state, sent)
+    if sent.conclusion is not None and state.conclusion is not None:
+        return _conclusion(state, sent, refs)
+    return Update(state)
+
+
+def _conclusion(state: State, sent: Sent, refs: ConclusionRefs) -> Update:
+    read = read_update(sent.conclusion, state.evidence)
+    if isinstance(read, Fault):
+        return _refused(state, read)
+    if isinstance(sent.operation, Upsert | Revise):
+        return _deferred(state, sent.conclusion)
+    fault, flags = check_references(read, state.evidence, refs)
+    if fault or state.conclusion is None:
+        return _refused(state, fault) if fault else Update(state)
+    given = [name for name in ConclusionUpdate.model_fields if getattr(read, name) is not None]
+    event = {"event": "conclusion_merged", "lists": given}
+    return Update(replace(state, conclusion=state.conclusion.merge(read)), flags=flags, events=(event,))
+
+
+def _notes(state: State, sent: Sent) -> Update:
+    if not isinstance(sent.notes, str):
+        return _refused(state, Fault(CODE, f'notes must be a string, not {shown(sent.notes)}: "notes": "…"'))
+    if isinstance(sent.operation, Upsert | Revise):
+        return _deferred(state, sent.notes)
+    event = {"event": "conclusion_merged", "lists": ["notes"]}
+    return Update(replace(state, notes=sent.notes), events=(event,))
+
+
+def _refused(state: State, fault: Fault) -> Update:
+    return Update(state, fault, f"{fault.code}: {fault.message}")
+
+
+def _deferred(state: State, sent: object) -> Update:
+    """Keep an update from being merged, and repeat it, so that it can be sent again (contract 2.4)."""
+    repeated = json.dumps(sent, ensure_ascii=False)
+    line = f"deferred: not merged; see what was admitted, then send it again as it should be now: {repeated}"
+    return Update(state, line=line, events=({"event": "conclusion_deferred"},))
