@@ -99,7 +99,11 @@ def resolve(overrides: Sequence[str], config_dirs: Sequence[Path] = ()) -> RunSp
 
 def composed_run(parsed: Sequence[Override], config_dirs: Sequence[Path]) -> RunSpec:
     """Expand the lists among the overrides and compose every arm."""
-    listed = {o.key_or_group: option_names(o) for o in parsed if o.key_or_group in LISTED}
+    listed: dict[str, list[str]] = {}
+    for override in (o for o in parsed if o.key_or_group in LISTED):
+        if override.key_or_group in listed:
+            raise ConfigError(f"{override.input_line}: {override.key_or_group} is given twice; write a list")
+        listed[override.key_or_group] = option_names(override)
     composer = Composer([o for o in parsed if o.key_or_group not in listed], config_dirs)
     first = composer.arm(ArmPlan({group: options[0] for group, options in listed.items()}))
     plans = arm_plans(first, listed)

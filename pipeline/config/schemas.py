@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from pipeline.backbone.config import BackboneConfig, EndpointConfig
+from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
 from pipeline.plugins import locate
 from pipeline.runs.config import ActorsConfig, ClusterConfig, TasksConfig
@@ -59,10 +60,12 @@ SCHEMAS = {
 def run_schemas() -> dict[str, Any]:
     """The schemas that `/schema@_here_: NAME` may name in a configuration of a run.
 
-    A backbone's model and an endpoint's URLs have no default here: an option names them, or the user does.
+    A backbone's model, an endpoint's URLs and a benchmark's documents have no default here: an option names
+    them, or the user does.
     """
     return {
         "backbone": BackboneConfig(model=MISSING),
         "endpoint": EndpointConfig(urls=MISSING),
+        "officeqa": OfficeQAConfig(documents=MISSING),
         **{name: locate(path) for name, path in SCHEMAS.items()},
     }

@@ -1,0 +1,59 @@
+"""Score a run again from its recorded answers, or bare answers by a benchmark's scorer. No model is asked.
+
+examples:
+  longharness score outputs/RUN
+  longharness score --answers FILE.jsonl --scorer pipeline.benchmarks.scorers.officeqa
+
+A line of FILE.jsonl is {"gold": "…", "answer": "…", "tolerance": 0.05}; it is printed with its score.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from pipeline.cli.arguments import add_json, print_json
+from pipeline.errors import UnusableInput
+
+OFFICEQA = "pipeline.benchmarks.scorers.officeqa"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument("folder", nargs="?", type=Path, metavar="RUN", help="a run's folder")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="score these instead (JSON lines)")
+    parser.add_argument("--scorer", default=OFFICEQA, metavar="MODULE", help=f"for --answers ({OFFICEQA})")
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Score and print."""
+    if (arguments.folder is None) == (arguments.answers is None):
+        raise UnusableInput("give a run's folder, or --answers FILE")
+    return score_run(arguments) if arguments.folder else score_answers(arguments)
+
+
+def score_answers(arguments: Namespace) -> int:
+    """Print every line with its score."""
+    from pipeline.analysis import score_lines
+    from pipeline.benchmarks.scorers import load_scorer
+
+    for line in score_lines(arguments.answers, load_scorer(arguments.scorer)):
+        print_json(line)
+    return 0
+
+
+def score_run(arguments: Namespace) -> int:
+    """Replace the run's scores and results, and print its table."""
+    from rich.console import Console
+
+    from pipeline.analysis import as_json, score, screen, summary, write
+
+    scored = score(arguments.folder)
+    found = summary(arguments.folder)
+    write(found, arguments.folder)
+    if arguments.json:
+        print_json(as_json(found))
+    else:
+        Console().print(screen(found))
+    return 1 if scored.owed or scored.errors else 0
