@@ -45,7 +45,7 @@ class Asked:
 
 
 def answer(operation: Operation, operands: Sequence[Operand], asked: Asked) -> str | None:
-    """The answer as the question asks it; `None` where it isn't clear (a rounding tie, a division by zero)."""
+    """The answer as the question asks it; `None` where it isn't clear (a rounding tie, a zero divisor)."""
     with localcontext(_CONTEXT):
         values = [_value(operand, asked.unit) for operand in operands]
         try:
@@ -57,7 +57,7 @@ def answer(operation: Operation, operands: Sequence[Operand], asked: Asked) -> s
         if abs(abs(below) - Decimal("0.5")) < _NEAR_TIE:
             return None
         rounded = exact.quantize(step)
-        return str(rounded + 0) if rounded else f"{abs(rounded)}"
+        return f"{rounded if rounded else abs(rounded):f}"
 
 
 def _value(operand: Operand, unit: Unit | None) -> Decimal:

@@ -15,13 +15,14 @@ Generated statistical bulletins with questions whose answers and evidence are kn
 - **What it is not**: real statistics. Funds, figures and issues are invented; names of states, countries and
   ports are only row labels. Prose figures answer no question.
 - **Documents** (`documents/`, UTF-8): issues of one bulletin, `ledger_bulletin_YYYY_MM.txt`. Their tables,
-  revisions, restated tables, errata notes and changes of unit are described in `pipeline.benchmarks.ledgerqa`.
-- **Questions** (`questions.jsonl`): id, question, kind, form, operation, operands, phrasing. `built` phrasings
-  were at hand when the reference policy was written, `apart` ones were not: report them apart.
+  revisions, restated tables, errata notes and changes of unit are described in the docstring of
+  `pipeline.benchmarks.ledgerqa`.
+- **Questions** (`questions.jsonl`): id, question, kind, form, operation, operands, phrasing. The reference
+  policy was written with the `built` phrasings at hand, without the `apart` ones: report them apart.
 - **Gold** (`gold.jsonl`): answer, expression, operands, spans and their alternates (code points `start:end`),
   `stale_spans` (what a revision replaced) and `stale_answer` (what they give).
-- **Known limits**: one template family a table; each monthly row has one revision or erratum at most;
-  English only; no scanning noise.
+- **Known limits**: two table layouts; each monthly row has one revision or erratum at most; English only;
+  no scanning noise.
 - **Terms**: Apache-2.0, as the generator.
 
 Made again, byte for byte, from these parameters:

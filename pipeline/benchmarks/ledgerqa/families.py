@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import gcd
 
 import numpy as np
@@ -24,6 +25,7 @@ from pipeline.benchmarks.ledgerqa.vocabulary import (
 )
 
 Integers = NDArray[np.int64]
+_CHANGING = (1, 3)  # of every five monthly groups, those that change their unit
 GROUPS = 2 * len(FIELDS) * min(len(MONTHLY), len(CROSS))
 
 
@@ -44,6 +46,14 @@ THOUSANDS, MILLIONS = Unit("thousand", 0), Unit("million", 0)
 EXACT_MILLIONS = Unit("million", 3)
 
 
+def printed(value: int, unit: Unit, commas: bool = False) -> str:
+    """A figure as printed: `12345`, `-12.345`; with thousands commas in prose and beside an `r`."""
+    whole, part = divmod(abs(value), 10**unit.places)
+    digits = f"{whole:,}" if commas else str(whole)
+    decimals = f".{part:0{unit.places}d}" if unit.places else ""
+    return f"{'-' if value < 0 else ''}{digits}{decimals}"
+
+
 @dataclass(frozen=True)
 class Column:
     """A column under its header group; `mark` is a footnote's, as in `1/`."""
@@ -53,7 +63,7 @@ class Column:
     mark: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """What the tables of a family share. `entities` is empty for a monthly family, else the rows' labels.
 
@@ -80,7 +90,7 @@ class Family:
     source: str
     note: str
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The title, without its number: unique in the dataset."""
         return f"{self.concept.name} of the {self.topic} by {self.concept.by}, {self.basis.title}"
@@ -136,7 +146,10 @@ class Families:
         if group % 2:
             pool = ENTITIES[concept.by]
             entities = tuple(sorted(stream.sample(pool, stream.between(10, self._most_entities))))
-        unit, change = self._unit(stream, bool(entities))
+        unit, change = stream.pick((THOUSANDS, THOUSANDS, MILLIONS)), None
+        if not entities and pair % 5 in _CHANGING:
+            third = self._calendar.issues // 3
+            unit, change = THOUSANDS, stream.between(third, 2 * third)
         columns, note = _columns(stream, concept)
         return Family(
             number=-1,
@@ -157,12 +170,6 @@ class Families:
             source=stream.pick(SOURCES),
             note=note,
         )
-
-    def _unit(self, stream: Stream, cross: bool) -> tuple[Unit, int | None]:
-        if not cross and stream.chance(40):
-            last = self._calendar.issues - 1
-            return THOUSANDS, stream.between(last // 3 + 1, max(last // 3 + 1, 2 * last // 3))
-        return stream.pick((THOUSANDS, THOUSANDS, MILLIONS)), None
 
 
 def _columns(stream: Stream, concept: Concept) -> tuple[tuple[Column, ...], str]:

@@ -8,24 +8,29 @@ knows of their months, so a revision reaches them too. All arithmetic is on 64-b
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.benchmarks.ledgerqa.dates import MONTHS, Calendar, fiscal_start, fiscal_year
-from pipeline.benchmarks.ledgerqa.families import Families, Family, Integers, Unit
+from pipeline.benchmarks.ledgerqa.families import Families, Family, Integers
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive, derive_words
 
 FISCAL_YEARS = 4
-_GRAIN = 1 << 10  # keys of a row's columns: row · 1024 + column
+_BLOCK = 120  # months; a block holds two of these, so that any issue's months lie in one block
+_PERIODS = 8  # issues of a cross table in a block
+_CACHED_BLOCKS = 2_048  # of each sort, at most 25 kB each
+_GRAIN = 1 << 10  # a cell's part of a key: row · 1024 + column
+_NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class Event:
-    """A monthly row's change: in `column`, by `delta`, first told by `issue`; by a note if it is an erratum."""
+    """A monthly row's change, in `column` by `delta`; `issue` tells of it first, by a note if an erratum."""
 
+    month: int
     column: int
     delta: int
     issue: int
@@ -34,10 +39,11 @@ class Event:
 
 @dataclass(frozen=True)
 class Figures:
-    """A table's body: figures by row and column, the totals last, and which of them are marked `r`."""
+    """A table's body by row and column, the totals last, and the cells (row, column) marked `r`."""
 
     values: Integers
-    revised: NDArray[np.bool_]
+    revised: tuple[tuple[int, int], ...]
+    errata: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,35 @@ class Rates:
     restated: int
 
 
+@dataclass(frozen=True)
+class _History:
+    """Months as first reported (by month and column) and the event of each; `told` is its issue, or never."""
+
+    first: int
+    values: Integers
+    column: Integers
+    delta: Integers
+    told: Integers
+    erratum: Integers
+
+    def between(self, first: int, end: int) -> _History:
+        at = slice(first - self.first, end - self.first)
+        return _History(
+            first, self.values[at], self.column[at], self.delta[at], self.told[at], self.erratum[at]
+        )
+
+    def event(self, at: int) -> Event:
+        return Event(
+            self.first + at,
+            int(self.column[at]),
+            int(self.delta[at]),
+            int(self.told[at]),
+            bool(self.erratum[at]),
+        )
+
+
 class Ledger:
-    """The world that the bulletins report on: `families` tables over the calendar's issues."""
+    """The world that the bulletins report on: the first `families` of `source` over the calendar's issues."""
 
     def __init__(self, seed: int, calendar: Calendar, source: Families, families: int, rates: Rates) -> None:
         self.seed = seed
@@ -60,6 +93,8 @@ class Ledger:
         self.source = source
         self.rates = rates
         self.family = lru_cache(maxsize=8_192)(source.family)
+        self._months = lru_cache(maxsize=_CACHED_BLOCKS)(self._make_months)
+        self._periods = lru_cache(maxsize=_CACHED_BLOCKS)(self._make_periods)
 
     # ---- monthly tables
 
@@ -80,61 +115,55 @@ class Ledger:
         return range(max(first, 0), min(last, self.calendar.issues))
 
     def event(self, family: Family, month: int) -> Event | None:
-        """What changes later in a month's row."""
-        column, delta, issue, erratum = self._events(family, np.array([month], np.int64))
-        if delta[0] == 0:
-            return None
-        return Event(int(column[0]), int(delta[0]), int(issue[0]), bool(erratum[0]))
+        """What changes later in a month's row, whether an issue of the dataset tells of it or not."""
+        history = self._history(family, month, month + 1)
+        return history.event(0) if history.told[0] != _NEVER else None
 
     def month_values(self, family: Family, month: int, issue: int) -> Integers:
         """A month's row, its total last, as known to an issue."""
-        row = self._first_values(family, np.array([month], np.int64))[0]
+        row: Integers = self._history(family, month, month + 1).values[0].copy()
         event = self.event(family, month)
         if event is not None and event.issue <= issue:
-            row[event.column] += event.delta
-        return np.append(row, row.sum())
+            row[[event.column, -1]] += event.delta
+        return row
 
     def monthly(self, family: Family, issue: int) -> Figures:
-        """The fiscal years' rows, then the months', with a total column."""
+        """The fiscal years' rows, then the months', with a total column; and the issue's errata."""
         years = self.fiscal_years(issue)
-        date = self.calendar.date(issue)
-        months = np.arange(fiscal_start(years[0]), date, dtype=np.int64)
-        columns = len(family.columns)
-        values = np.empty((len(months), columns + 1), np.int64)
-        values[:, :columns] = self._first_values(family, months)
-        column, delta, told, _ = self._events(family, months)
-        known = np.flatnonzero((told <= issue) & (delta != 0))
-        values[known, column[known]] += delta[known]
-        values[:, columns] = values[:, :columns].sum(axis=1)
-        new = known[told[known] == issue]
-        change = np.zeros_like(values)
-        change[new, column[new]] = delta[new]
-        change[new, columns] = delta[new]
-        revised = _with_years(change, family.window) != 0
-        if years[-1] not in self.fiscal_years(issue - 1):
-            revised[FISCAL_YEARS - 1] = False  # printed for the first time
-        return Figures(_with_years(values, family.window), revised)
+        history = self._history(family, fiscal_start(years[0]), self.calendar.date(issue))
+        values = history.values.copy()
+        known = (history.told <= issue).nonzero()[0]
+        values[known, history.column[known]] += history.delta[known]
+        values[known, -1] += history.delta[known]
+        new = [history.event(at) for at in known[history.told[known] == issue].tolist()]
+        months = 12 * FISCAL_YEARS
+        rows = np.concatenate((_years(values[:months]), values[-family.window :]))
+        return Figures(
+            rows, self._revised(family, issue, new), tuple(event for event in new if event.erratum)
+        )
 
-    def _first_values(self, family: Family, months: Integers) -> Integers:
-        """Rows as first reported, by month and column."""
-        columns = np.arange(len(family.columns), dtype=np.int64)
-        years = (months - self.calendar.start) // 12 + 10
-        shape = (1_000 + family.growth * years) * family.season[months % 12]
-        noise = self._noise(family, months[:, None] * _GRAIN + columns[None, :])
-        level = family.levels[None, :] * shape[:, None] // 1_000_000
-        if family.concept.signed:
-            return level * (noise - 1_000) // 250
-        return level * noise // 1_000
+    def _revised(self, family: Family, issue: int, events: list[Event]) -> tuple[tuple[int, int], ...]:
+        """The cells that differ from the issue before, where that printed them."""
+        change: dict[tuple[int, int], int] = defaultdict(int)
+        years, before = self.fiscal_years(issue), self.fiscal_years(issue - 1)
+        months = self.months(family, issue)
+        for event in events:
+            rows = [FISCAL_YEARS + event.month - months[0]] if event.month in months else []
+            year = fiscal_year(event.month)
+            if year in years and year in before:
+                rows.append(year - years[0])
+            for row in rows:
+                change[row, event.column] += event.delta
+                change[row, len(family.columns)] += event.delta
+        return tuple(cell for cell, delta in sorted(change.items()) if delta)
 
-    def _noise(self, family: Family, cells: Integers) -> Integers:
-        """Thousandths from 800 to 1,200."""
-        words = derive_words(derive(family.key, Purpose.figures), cells)
-        return 800 + ((words >> np.uint64(40)) % np.uint64(401)).astype(np.int64)
+    def _history(self, family: Family, first: int, end: int) -> _History:
+        return self._months(family.number, first // _BLOCK).between(first, end)
 
-    def _events(
-        self, family: Family, months: Integers
-    ) -> tuple[Integers, Integers, Integers, NDArray[np.bool_]]:
-        """Column, delta (0: no event), issue and whether an erratum, for each month."""
+    def _make_months(self, number: int, block: int) -> _History:
+        family = self.family(number)
+        months = np.arange(block * _BLOCK, (block + 2) * _BLOCK, dtype=np.int64)
+        values = self._first_reports(family, months)
         words = derive_words(derive(family.key, Purpose.events), months)
         lot, rest = words % np.uint64(100), words // np.uint64(100)
         happens = lot < np.uint64(self.rates.revision + self.rates.errata)
@@ -143,30 +172,26 @@ class Ledger:
         pick = (rest // np.uint64(64)).astype(np.int64)
         prints = family.window // self.calendar.step
         first = (months - self.calendar.start) // self.calendar.step + 1
-        issue = np.where(erratum, first + prints + pick % 3, first + 1 + pick % max(prints - 1, 1))
-        delta = np.zeros_like(months)
-        at = np.flatnonzero(happens)
-        if len(at):
-            base = self._first_values(family, months[at])[np.arange(len(at)), column[at]]
-            percent = (pick[at] // 3) % 8 + 2
-            size = np.maximum(np.abs(base) * percent // 100, 1)
-            delta[at] = np.where((pick[at] // 24) % 2 == 0, size, -size)
-        return column, delta, issue, erratum
+        told = np.where(erratum, first + prints + pick % 3, first + 1 + pick % (prints - 1))
+        percent = pick // 3 % 8 + 2
+        size = np.maximum(np.abs(values[np.arange(len(months)), column]) * percent // 100, 1)
+        delta = np.where(pick // 24 % 2 == 0, size, -size)
+        return _History(
+            int(months[0]), values, column, delta, np.where(happens, told, _NEVER), erratum.astype(np.int64)
+        )
 
-    def errata(self, issue: int) -> list[tuple[Family, int, Event]]:
-        """The notes of an issue: family, month and event, in order."""
-        notes = []
-        date, step = self.calendar.date(issue), self.calendar.step
-        for number in range(self.families):
-            family = self.family(number)
-            if family.entities:
-                continue
-            months = np.arange(date - family.window - 3 * step, date - family.window, dtype=np.int64)
-            column, delta, told, erratum = self._events(family, months)
-            for at in np.flatnonzero(erratum & (told == issue) & (delta != 0)):
-                event = Event(int(column[at]), int(delta[at]), issue, True)
-                notes.append((family, int(months[at]), event))
-        return notes
+    def _first_reports(self, family: Family, months: Integers) -> Integers:
+        """Rows as first reported, by month and column, their totals last."""
+        columns = len(family.columns)
+        shape = self._growth(family, months) * family.season[months % 12]
+        noise = _noise(family, months[:, None] * _GRAIN + np.arange(columns))
+        level = family.levels * shape[:, None] // 1_000_000
+        body = level * (noise - 1_000) // 250 if family.concept.signed else level * noise // 1_000
+        return np.append(body, body.sum(axis=1, keepdims=True), axis=1)
+
+    def _growth(self, family: Family, months: Integers) -> Integers:
+        """Thousandths of the level, rising by the year."""
+        return 1_000 + family.growth * ((months - self.calendar.start) // 12 + 10)
 
     # ---- cross tables
 
@@ -175,36 +200,48 @@ class Ledger:
         return Stream(family.key, Purpose.restatement, issue).chance(self.rates.restated)
 
     def cross(self, family: Family, issue: int, restated: bool = False) -> Figures:
-        """A cross table for the period before `issue`, totals last; `restated`: as the next issue prints it."""
-        rows, columns = family.levels.shape
-        values = np.empty((rows + 1, columns + 1), np.int64)
-        body = values[:rows, :columns]
-        date = self.calendar.date(issue)
-        cells = (date * _GRAIN + np.arange(rows))[:, None] * _GRAIN + np.arange(columns)[None, :]
-        shape = (1_000 + family.growth * ((date - self.calendar.start) // 12 + 10)) * int(family.season[date % 12])
-        body[:] = family.levels * shape // 1_000_000 * self._noise(family, cells) // 1_000
-        change = np.zeros_like(values)
-        if restated:
-            for row, column, delta in self._restatement(family, issue, body):
-                body[row, column] += delta
-                for at in ((row, column), (rows, column), (row, columns), (rows, columns)):
-                    change[at] += delta
-        values[:rows, columns] = body.sum(axis=1)
-        values[rows] = values[:rows].sum(axis=0)
-        return Figures(values, change != 0)
+        """A cross table for the period before `issue`, totals last; `restated`: as the next issue has it."""
+        block, at = divmod(issue, _PERIODS)
+        values = self._periods(family.number, block)[at]
+        if not restated:
+            return Figures(values, ())
+        values = values.copy()
+        change: dict[tuple[int, int], int] = defaultdict(int)
+        last_row, last_column = values.shape[0] - 1, values.shape[1] - 1
+        for row, column, delta in self._restatement(family, issue, values):
+            for cell in ((row, column), (last_row, column), (row, last_column), (last_row, last_column)):
+                values[cell] += delta
+                change[cell] += delta
+        return Figures(values, tuple(cell for cell, delta in sorted(change.items()) if delta))
 
-    def _restatement(self, family: Family, issue: int, body: Integers) -> list[tuple[int, int, int]]:
+    def _make_periods(self, number: int, block: int) -> Integers:
+        """Figures by issue, row and column, with totals."""
+        family = self.family(number)
+        rows, columns = family.levels.shape
+        dates = self.calendar.start + self.calendar.step * np.arange(block * _PERIODS, (block + 1) * _PERIODS)
+        keys = (dates[:, None] * _GRAIN + np.arange(rows))[:, :, None] * _GRAIN + np.arange(columns)
+        shape = self._growth(family, dates) * family.season[dates % 12]
+        values = np.empty((_PERIODS, rows + 1, columns + 1), np.int64)
+        body = family.levels * shape[:, None, None] // 1_000_000 * _noise(family, keys) // 1_000
+        values[:, :rows, :columns] = body
+        values[:, :rows, columns] = body.sum(axis=2)
+        values[:, rows] = values[:, :rows].sum(axis=1)
+        return values
+
+    def _restatement(self, family: Family, issue: int, values: Integers) -> list[tuple[int, int, int]]:
+        """One to four changes of a period's figures: row, column and by how much."""
         stream = Stream(family.key, Purpose.restatement, issue, 1)
-        cells = stream.sample(range(body.size), stream.between(1, 4))
         changes = []
-        for cell in cells:
-            row, column = divmod(cell, body.shape[1])
-            size = max(int(body[row, column]) * stream.between(2, 9) // 100, 1)
+        for cell in stream.sample(range(family.levels.size), stream.between(1, 4)):
+            row, column = divmod(cell, family.levels.shape[1])
+            size = max(int(values[row, column]) * stream.between(2, 9) // 100, 1)
             changes.append((row, column, size if stream.chance(50) else -size))
         return changes
 
     def row_labels(self, family: Family, issue: int) -> list[str]:
-        """A monthly table's labels: fiscal years, then months, of which only the first and January name a year."""
+        """A table's labels. Of the months, only the first and each January name their year."""
+        if family.entities:
+            return [*family.entities, "Total"]
         labels = [str(year) for year in self.fiscal_years(issue)]
         months = self.months(family, issue)
         for month in months:
@@ -213,16 +250,15 @@ class Ledger:
         return labels
 
 
-def _with_years(months: Integers, window: int) -> Integers:
-    """The fiscal years' sums, then the last `window` months."""
-    years = months[: 12 * FISCAL_YEARS].reshape(FISCAL_YEARS, 12, -1).sum(axis=1)
-    return np.concatenate((years, months[-window:]))
+def _noise(family: Family, cells: Integers) -> Integers:
+    """Thousandths from 800 to 1,200."""
+    words = derive_words(derive(family.key, Purpose.figures), cells)
+    words >>= np.uint64(40)
+    words %= np.uint64(401)
+    return words.astype(np.int64) + 800
 
 
-def figure(value: int, unit: Unit, commas: bool = False) -> str:
-    """A figure as printed: `12345`, `-12.345`; with commas in prose and beside an `r`."""
-    if unit.places:
-        whole, part = divmod(abs(value), 10**unit.places)
-        sign = "-" if value < 0 else ""
-        return f"{sign}{whole:,}.{part:0{unit.places}d}" if commas else f"{sign}{whole}.{part:0{unit.places}d}"
-    return f"{value:,}" if commas else str(value)
+def _years(months: Integers) -> Integers:
+    """The sums of every twelve rows."""
+    sums: Integers = months.reshape(FISCAL_YEARS, 12, -1).sum(axis=1)
+    return sums

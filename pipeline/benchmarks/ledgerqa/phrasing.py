@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Phrasings:
-    """A set of phrasings. `table` slots: code, title, concept, topic, by, basis (as said), and Basis as titled."""
+    """A set of phrasings. The slots of `table` are code, title, concept, topic, by and basis."""
 
     frames: Mapping[str, tuple[str, ...]]
     operations: Mapping[str, tuple[str, ...]]

@@ -23,27 +23,32 @@ BUILT = Phrasings(
             "Take the figures from {table}, {where}. What was {what}? {form}",
         ),
         "series": (
-            "For each of the {count} months from {first} through {last}, take the most recently reported figure "
-            'for "{column}" in {table}, counting later revisions and errata notes. What is {what}? {form}',
-            'Consider "{column}" in {table} for the {count} months from {first} through {last}. For every month '
-            "use the figure most recently reported in any issue, errata notes included. What is {what}? {form}",
-            'Using the most recently reported figures (revisions and errata notes included) for "{column}" in '
-            "{table}, compute {what} for the {count} months from {first} through {last}. {form}",
-            'What is {what}, taking "{column}" in {table} for each of the {count} months from {first} through '
-            "{last} as most recently reported, with later revisions and errata notes? {form}",
+            "For each of the {count} months from {first} through {last}, take the most recently reported "
+            'figure for "{column}" in {table}, counting later revisions and errata notes. What is {what}? '
+            "{form}",
+            'Consider "{column}" in {table} for the {count} months from {first} through {last}. For every '
+            "month use the figure most recently reported in any issue, errata notes included. What is "
+            "{what}? {form}",
+            'Using the most recently reported figures (revisions and errata notes included) for "{column}" '
+            "in {table}, compute {what} for the {count} months from {first} through {last}. {form}",
+            'What is {what}, taking "{column}" in {table} for each of the {count} months from {first} '
+            "through {last} as most recently reported, with later revisions and errata notes? {form}",
             'From {first} through {last}, {table} reports "{column}" for {count} months. Taking the latest '
-            "reported figure for each month, corrected by errata notes where there are any, what is {what}? {form}",
-            'Calculate {what}: "{column}" in {table}, monthly, from {first} through {last} ({count} months). Use '
-            "for each month the most recently reported figure, including revisions and errata notes. {form}",
+            "reported figure for each month, corrected by errata notes where there are any, what is {what}?"
+            " {form}",
+            'Calculate {what}: "{column}" in {table}, monthly, from {first} through {last} ({count} '
+            "months). Use for each month the most recently reported figure, including revisions and errata "
+            "notes. {form}",
         ),
         "revision": (
             "Counting all later revisions and errata notes, what was {what} in {table}? {form}",
             "In {table}, what was {what}, counting later revisions, restated tables and errata notes? {form}",
             "Earlier issues may print figures that were corrected later. In {table}, what was {what}? {form}",
             "Using {table} in all issues, with revisions and errata notes, find {what}. {form}",
-            "According to all issues of the bulletin together, errata notes included, what was {what} in {table}? "
+            "According to all issues of the bulletin together, errata notes included, what was {what} in "
+            "{table}? {form}",
+            "What was {what} in {table}, taking revisions and errata notes of later issues into account? "
             "{form}",
-            "What was {what} in {table}, taking revisions and errata notes of later issues into account? {form}",
         ),
     },
     operations={

@@ -16,6 +16,7 @@ from pipeline.errors import BenchmarkError
 SMALLEST, LARGEST = 10_000, 1_000_000_000
 BYTES_PER_TOKEN = 4
 _PROSE_PERCENT = 15
+_ABOUT_MASTHEAD, _ABOUT_CONTENTS_LINE = 100, 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ def plan(config: LedgerQAConfig) -> Plan:
     families = Families(key, calendar, config.distractors, min(36, 10 + config.tokens // 5_000))
     rates = Rates(config.revision_percent, config.errata_percent, config.restated_percent)
     size = config.tokens * BYTES_PER_TOKEN // calendar.issues
-    count = _families(Ledger(config.seed, calendar, families, families.most, rates), size, 2 + config.distractors)
+    least = 2 + config.distractors  # a monthly group and a cross table
+    count = _families(Ledger(config.seed, calendar, families, families.most, rates), size, least)
     ledger = Ledger(config.seed, calendar, families, count, rates)
     issues = (calendar.issues // 4, calendar.issues // 2, calendar.issues - 1)
     bare = sum(len(render(ledger, issue, 0).text.encode()) for issue in issues) // len(issues)
@@ -72,19 +74,20 @@ def _calendar(key: int, tokens: int) -> Calendar:
 
 
 def _families(ledger: Ledger, size: int, least: int) -> int:
-    """How many tables fill an issue of `size` bytes but for the prose."""
+    """How many tables fill an issue of `size` bytes, with some room left for prose."""
     issue = ledger.calendar.issues // 2
-    room = size * (100 - _PROSE_PERCENT) // 100 - 100
+    room = size - _ABOUT_MASTHEAD
+    prose = size * _PROSE_PERCENT // 100
     for number in range(ledger.families):
         family = ledger.family(number)
         printed = len(table(ledger, family, issue)[0].encode())
-        twice = printed * ledger.rates.restated // 100 if family.entities else 0
-        room -= printed + twice + len(family.title) + 20
-        if room < 0:
-            if number < least:
-                raise BenchmarkError(
-                    f"LedgerQA: tokens={ledger.calendar.issues * size // BYTES_PER_TOKEN} has no room for the "
-                    f"{least} tables that an issue needs: raise tokens or lower distractors"
-                )
+        again = printed * ledger.rates.restated // 100 if family.entities else 0
+        room -= printed + again + len(family.title) + _ABOUT_CONTENTS_LINE
+        if number < least and room < 0:
+            raise BenchmarkError(
+                f"LedgerQA: an issue of {size:,} bytes has no room for {least} tables: raise tokens (four "
+                f"bytes each, over {ledger.calendar.issues} issues) or lower distractors"
+            )
+        if number >= least and room < prose:
             return number
     return ledger.families

@@ -3,52 +3,63 @@
 from __future__ import annotations
 
 from pipeline.benchmarks.ledgerqa.dates import MONTHS, Calendar, month_name
-from pipeline.benchmarks.ledgerqa.families import Family
-from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger, figure
+from pipeline.benchmarks.ledgerqa.families import Family, printed
+from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger
 from pipeline.benchmarks.ledgerqa.streams import Stream
 
 _HEADINGS = ("Review of Operations", "Financing Notes", "Administrative Announcements", "Market Notes")
 _SENTENCES = (
-    "On {month} {day} tenders were invited for about ${amount} million of {weeks}-week notes to refund ${other} million of notes maturing the same week.",
+    "On {month} {day} tenders were invited for about ${large} million of {number}-week notes to refund "
+    "${other} million of notes maturing the same week.",
     "Tenders were received at the fiscal agents until 1:30 p.m. and were opened on {month} {day}.",
-    "The accepted bids ranged from {rate} percent to {rate2} percent; noncompetitive tenders were taken at the average.",
-    "Denominations of ${small},000 and ${small}0,000 were authorized in bearer and registered form.",
+    "The accepted bids ranged from {rate} percent to {second_rate} percent; noncompetitive tenders were "
+    "taken at the average.",
+    "Denominations of ${number},000 and ${number}0,000 were authorized in bearer and registered form.",
     "The Comptroller's office adopted revised forms for the returns of disbursing officers in {month}.",
-    "Field offices numbered {small} at the close of the period, against {weeks} a year earlier.",
+    "Field offices numbered {number} at the close of the period, {day} more than a year earlier.",
     "The committee on accounts met on {month} {day} and reviewed the classification of miscellaneous items.",
     "Interest on the notes is payable on {month} {day} and half a year later, until maturity.",
     "Trading was quiet in the first half of the month and somewhat more active after the {day}th.",
     "Seasonal factors weighed on collections, as is usual in {month}.",
-    "Average maturity of the marketable issues lengthened to {small} months and {day} days.",
+    "Average maturity of the marketable issues lengthened to {number} months and {day} days.",
     "Printing of the present issue was closed on the {day}th; later returns will be carried forward.",
-    "An amendment to the regulations, effective {month} {day}, requires returns within {weeks} days.",
-    "Rates on comparable obligations stood at {rate} percent, little changed from the {month} average of {rate2} percent.",
+    "An amendment to the regulations, effective {month} {day}, requires returns within {number} days.",
+    "Rates on comparable obligations stood at {rate} percent, little changed from the {month} average of "
+    "{second_rate} percent.",
 )
 _ERRATA = (
-    'In Table {code}, "{title}", the figure for "{label}" in {month} was misprinted in earlier issues of this '
-    "bulletin: it should read {new} {unit} instead of {old}; the total for that month should accordingly read "
-    "{new_total} instead of {old_total}.",
-    'Table {code}, "{title}": for {month}, the amount shown under "{label}" as {old} is corrected to {new} {unit}, '
-    "and the total for the month from {old_total} to {new_total}.",
+    'In Table {code}, "{title}", the figure for "{label}" in {month} was misprinted in earlier issues of '
+    "this bulletin: it should read {new} {unit} instead of {old}; the total for that month should "
+    "accordingly read {new_total} instead of {old_total}.",
+    'Table {code}, "{title}": for {month}, the amount shown under "{label}" as {old} is corrected to {new} '
+    "{unit}, and the total for the month from {old_total} to {new_total}.",
 )
 
 
 def paragraph(stream: Stream) -> str:
     """A paragraph of four sentences, now and then with a heading above it."""
-    text = " ".join(
-        sentence.format(
-            month=stream.pick(MONTHS),
-            day=stream.between(4, 28),
-            amount=stream.between(11, 95) * 50,
-            other=stream.between(11, 95) * 50,
-            weeks=stream.between(13, 52),
-            small=stream.between(2, 60),
-            rate=f"{stream.between(2, 11)}.{stream.between(0, 99):02d}",
-            rate2=f"{stream.between(2, 11)}.{stream.between(0, 99):02d}",
-        )
-        for sentence in stream.sample(_SENTENCES, 4)
-    )
+    text = " ".join(_sentence(sentence, stream.word()) for sentence in stream.sample(_SENTENCES, 4))
     return f"{stream.pick(_HEADINGS)}\n\n{text}" if stream.chance(25) else text
+
+
+def _sentence(sentence: str, word: int) -> str:
+    """Fill a sentence from the digits of one word."""
+    word, month = divmod(word, 12)
+    word, day = divmod(word, 16)
+    word, number = divmod(word, 48)
+    word, large = divmod(word, 80)
+    word, other = divmod(word, 80)
+    word, rate = divmod(word, 900)
+    word, second = divmod(word, 900)
+    return sentence.format(
+        month=MONTHS[month],
+        day=day + 4,
+        number=number + 12,
+        large=(large + 11) * 50,
+        other=(other + 11) * 50,
+        rate=f"{rate // 100 + 2}.{rate % 100:02d}",
+        second_rate=f"{second // 100 + 2}.{second % 100:02d}",
+    )
 
 
 def unit_notice(family: Family) -> str:
@@ -56,30 +67,25 @@ def unit_notice(family: Family) -> str:
     return f"Beginning with this issue, the figures of Table {family.code} are given in millions of dollars."
 
 
-def erratum(ledger: Ledger, family: Family, month: int, event: Event) -> tuple[str, int, int]:
+def erratum(ledger: Ledger, family: Family, event: Event) -> tuple[str, int, int]:
     """An errata note, and where in it the corrected figure and the corrected total start."""
     unit = family.unit_at(event.issue)
-    new = ledger.month_values(family, month, event.issue)
-    old = ledger.month_values(family, month, event.issue - 1)
+    new = ledger.month_values(family, event.month, event.issue)
+    old = ledger.month_values(family, event.month, event.issue - 1)
     fields = {
         "code": family.code,
         "title": family.title,
         "label": family.columns[event.column].label,
-        "month": month_name(month),
+        "month": month_name(event.month),
         "unit": f"{unit.word} dollars",
-        "old": figure(int(old[event.column]), unit, commas=True),
-        "old_total": figure(int(old[-1]), unit, commas=True),
+        "old": printed(int(old[event.column]), unit, commas=True),
+        "old_total": printed(int(old[-1]), unit, commas=True),
     }
-    template = Stream(family.key, month).pick(_ERRATA)
-    before, middle, after = (part.format(**fields) for part in _split(template))
-    value, total = (figure(int(new[column]), unit, commas=True) for column in (event.column, -1))
-    return f"{before}{value}{middle}{total}{after}", len(before), len(before) + len(value) + len(middle)
-
-
-def _split(template: str) -> tuple[str, str, str]:
-    before, rest = template.split("{new}")
+    before, rest = Stream(family.key, event.month).pick(_ERRATA).split("{new}")
     middle, after = rest.split("{new_total}")
-    return before, middle, after
+    before, middle, after = (part.format(**fields) for part in (before, middle, after))
+    value, total = (printed(int(new[column]), unit, commas=True) for column in (event.column, -1))
+    return f"{before}{value}{middle}{total}{after}", len(before), len(before) + len(value) + len(middle)
 
 
 def masthead(calendar: Calendar, issue: int) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pipeline.benchmarks.ledgerqa.answers import Operand
-from pipeline.benchmarks.ledgerqa.families import Family
-from pipeline.benchmarks.ledgerqa.ledger import FISCAL_YEARS, Figures, Ledger, figure
+from pipeline.benchmarks.ledgerqa.families import Family, printed
+from pipeline.benchmarks.ledgerqa.ledger import FISCAL_YEARS, Figures, Ledger
 
 
 class Vintage(StrEnum):
@@ -97,7 +97,7 @@ class Reader:
 
     def _operand(self, family: Family, value: int, issue: int) -> Operand:
         unit = family.unit_at(issue)
-        return Operand(figure(value, unit), unit)
+        return Operand(printed(value, unit), unit)
 
     def _month_value(self, family: Family, cell: MonthCell, issue: int) -> Operand:
         row = self._ledger.month_values(family, cell.month, issue)
@@ -148,7 +148,9 @@ class Reader:
             return None
         row = cell.year - years[0]
         value = int(self._ledger.monthly(family, cell.when).values[row, cell.column])
-        return Reading(self._operand(family, value, cell.when), Place(cell.when, family.number, row, cell.column))
+        return Reading(
+            self._operand(family, value, cell.when), Place(cell.when, family.number, row, cell.column)
+        )
 
     def _cross(self, family: Family, cell: CrossCell) -> Reading | None:
         again = cell.period + 1
@@ -166,4 +168,3 @@ class Reader:
 
     def _cross_value(self, family: Family, cell: CrossCell, figures: Figures) -> Operand:
         return self._operand(family, int(figures.values[cell.row, cell.column]), cell.period)
-

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pipeline.benchmarks.ledgerqa import prose
-from pipeline.benchmarks.ledgerqa.families import Family
-from pipeline.benchmarks.ledgerqa.ledger import Figures, Ledger, figure
+from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
+from pipeline.benchmarks.ledgerqa.ledger import Event, Figures, Ledger
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
 
 
@@ -25,7 +26,6 @@ class PrintedNote:
 
     family: int
     month: int
-    column: int
     value: int
     total: int
 
@@ -39,58 +39,6 @@ class Issue:
     notes: tuple[PrintedNote, ...]
 
 
-def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) -> tuple[str, int]:
-    """A table from title to footnotes, and where its body starts."""
-    if family.entities:
-        figures = ledger.cross(family, issue - 1 if restated else issue, restated)
-        labels = [*family.entities, "Total"]
-    else:
-        figures = ledger.monthly(family, issue)
-        labels = ledger.row_labels(family, issue)
-    head = _head(ledger, family, issue, restated)
-    return f"{head}{_body(family, issue, labels, figures)}\n\n{_foot(family, figures)}", len(head)
-
-
-def _head(ledger: Ledger, family: Family, issue: int, restated: bool) -> str:
-    unit = f"{family.unit_at(issue).word}s of dollars"
-    if family.entities:
-        period = ledger.calendar.period(issue - restated)
-        line = f"({period[0].upper()}{period[1:]}; in {unit})"
-        first = family.concept.by
-    else:
-        signs = "; negative figures are net repayments" if family.concept.signed else ""
-        line = f"(In {unit}{signs})"
-        first = "Fiscal year or month"
-    cells = [(column.group, f"{column.label}{column.mark}") for column in family.columns]
-    if family.stacked:
-        names = [f"{first} > {first}", *(f"{group} > {label}" for group, label in cells), "Total > Total"]
-    else:
-        names = [first, *(label for _, label in cells), "Total"]
-    again = ", Restated" if restated else ""
-    title = f"TABLE {family.code}.—{family.title}{again}"
-    return f"{title}\n\n{line}\n\n| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
-
-
-def _body(family: Family, issue: int, labels: list[str], figures: Figures) -> str:
-    unit = family.unit_at(issue)
-    rows, columns = figures.values.shape
-    flat = figures.values.ravel()
-    cells = [f"{value:.3f}" for value in (flat / 1_000).tolist()] if unit.places else flat.tolist()
-    for at in figures.revised.ravel().nonzero()[0]:
-        cells[at] = f"{figure(int(flat[at]), unit, commas=True)} r"
-    line = " | %s" * columns + " |"
-    return "\n".join([f"| {label}{line}" for label in labels]) % tuple(cells)
-
-
-def _foot(family: Family, figures: Figures) -> str:
-    lines = [family.source]
-    if family.note:
-        lines.append(family.note)
-    if figures.revised.any():
-        lines.append("r Revised.")
-    return "\n".join(lines)
-
-
 def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
     """The text of an issue with so many paragraphs between its tables."""
     builder = _Builder(pages=Stream(ledger.key, Purpose.rendering, issue).chance(40))
@@ -99,33 +47,81 @@ def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
     builder.add("Contents")
     builder.add("\n".join(f"{family.code}. {family.title}" for family in families))
     stream = Stream(ledger.key, Purpose.prose, issue)
-    printed = 0
+    written = 0
     tables: list[PrintedTable] = []
+    errata: list[tuple[Family, Event]] = []
     for family in families:
         builder.page()
-        while printed * len(families) < paragraphs * (family.number + 1):
+        while written * len(families) < paragraphs * (family.number + 1):
             builder.add(prose.paragraph(stream))
-            printed += 1
+            written += 1
         if family.unit_change == issue:
             builder.add(prose.unit_notice(family))
-        for restated in (False, True):
-            if restated and not (family.entities and ledger.restates(family, issue)):
-                continue
-            text, body = table(ledger, family, issue, restated)
+        for restated in (False, True) if family.entities and ledger.restates(family, issue) else (False,):
+            text, body, figures = table(ledger, family, issue, restated)
             tables.append(PrintedTable(family.number, restated, builder.add(text) + body))
-    notes = _errata(builder, ledger, issue)
+            errata.extend((family, event) for event in figures.errata)
+    notes = _errata(builder, ledger, errata)
     return Issue(builder.text(), tuple(tables), notes)
 
 
-def _errata(builder: _Builder, ledger: Ledger, issue: int) -> tuple[PrintedNote, ...]:
+def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) -> tuple[str, int, Figures]:
+    """A table from title to footnotes, where its body starts, and its figures."""
+    if family.entities:
+        figures = ledger.cross(family, issue - restated, restated)
+        period = ledger.calendar.period(issue - restated)
+        line = f"{period[0].upper()}{period[1:]}; in"
+    else:
+        figures = ledger.monthly(family, issue)
+        line = "In"
+    unit = family.unit_at(issue)
+    signs = "; negative figures are net repayments" if family.concept.signed else ""
+    again = ", Restated" if restated else ""
+    head = (
+        f"TABLE {family.code}.—{family.title}{again}\n\n({line} {unit.word}s of dollars{signs})\n\n"
+        f"{_header(family)}"
+    )
+    body = _body(unit, ledger.row_labels(family, issue), figures)
+    return f"{head}{body}\n\n{_foot(family, bool(figures.revised))}", len(head), figures
+
+
+@lru_cache(maxsize=8_192)
+def _header(family: Family) -> str:
+    first = family.concept.by if family.entities else "Fiscal year or month"
+    labels = [(column.group, f"{column.label}{column.mark}") for column in family.columns]
+    if family.stacked:
+        names = [f"{first} > {first}", *(f"{group} > {label}" for group, label in labels), "Total > Total"]
+    else:
+        names = [first, *(label for _, label in labels), "Total"]
+    return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
+
+
+def _body(unit: Unit, labels: list[str], figures: Figures) -> str:
+    columns = figures.values.shape[1]
+    values: list[int] = figures.values.ravel().tolist()
+    cells: list[object] = [printed(value, unit) for value in values] if unit.places else [*values]
+    for row, column in figures.revised:
+        at = row * columns + column
+        cells[at] = f"{printed(values[at], unit, commas=True)} r"
+    line = " | %s" * columns + " |"
+    between = f"{line}\n| "
+    return f"| {between.join(labels)}{line}" % tuple(cells)
+
+
+def _foot(family: Family, revised: bool) -> str:
+    lines = [family.source, family.note, "r Revised." if revised else ""]
+    return "\n".join(line for line in lines if line)
+
+
+def _errata(builder: _Builder, ledger: Ledger, errata: list[tuple[Family, Event]]) -> tuple[PrintedNote, ...]:
+    if errata:
+        builder.page()
+        builder.add("Errata and Corrections")
     notes = []
-    for family, month, event in ledger.errata(issue):
-        if not notes:
-            builder.page()
-            builder.add("Errata and Corrections")
-        text, value, total = prose.erratum(ledger, family, month, event)
+    for family, event in errata:
+        text, value, total = prose.erratum(ledger, family, event)
         start = builder.add(text)
-        notes.append(PrintedNote(family.number, month, event.column, start + value, start + total))
+        notes.append(PrintedNote(family.number, event.month, start + value, start + total))
     return tuple(notes)
 
 

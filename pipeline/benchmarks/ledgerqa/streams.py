@@ -2,8 +2,8 @@
 
 `mix` is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014). A key is derived from the seed through
 `derive(key, a, b, …) = mix(… mix(mix(key + a·G) + b·G) …)`, modulo 2^64, with the odd constant G; a part
-that names a purpose is a `Purpose`. Nothing is drawn from a shared sequence, so a document can be made
-without the ones before it.
+that names a purpose is a `Purpose`. Nothing is drawn from a sequence that documents share, so each can be
+made without the ones before it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ Words = NDArray[np.uint64]
 GOLDEN = 0x9E3779B97F4A7C15
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
+_GOLDEN = np.uint64(GOLDEN)
+_FACTORS = (np.uint64(_FIRST), np.uint64(_SECOND))
+_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 class Purpose(IntEnum):
@@ -47,11 +50,11 @@ def mix(word: int) -> int:
 
 def mix_words(words: Words) -> Words:
     """`mix` of every element, in place."""
-    words ^= words >> np.uint64(30)
-    words *= np.uint64(_FIRST)
-    words ^= words >> np.uint64(27)
-    words *= np.uint64(_SECOND)
-    words ^= words >> np.uint64(31)
+    words ^= words >> _SHIFTS[0]
+    words *= _FACTORS[0]
+    words ^= words >> _SHIFTS[1]
+    words *= _FACTORS[1]
+    words ^= words >> _SHIFTS[2]
     return words
 
 
@@ -64,20 +67,25 @@ def derive(key: int, *parts: int) -> int:
 
 def derive_words(key: int, parts: NDArray[np.int64]) -> Words:
     """`derive(key, part)` for every part."""
-    return mix_words(parts.astype(np.uint64) * np.uint64(GOLDEN) + np.uint64(key))
+    words = parts.astype(np.uint64)
+    words *= _GOLDEN
+    words += np.uint64(key)
+    return mix_words(words)
 
 
 class Stream:
-    """A sequence of choices from one key; `below` takes the remainder, whose bias (< 2^-40) is of no account."""
+    """A sequence of choices: SplitMix64 from the derived key.
+
+    `below` takes the remainder, whose bias (below 2^-40) is of no account.
+    """
 
     def __init__(self, key: int, *parts: int) -> None:
-        self._key = derive(key, *parts)
-        self._drawn = 0
+        self._state = derive(key, *parts)
 
     def word(self) -> int:
         """The next 64 bits."""
-        self._drawn += 1
-        return derive(self._key, self._drawn)
+        self._state = (self._state + GOLDEN) & _MASK
+        return mix(self._state)
 
     def below(self, bound: int) -> int:
         """A number from 0 to `bound - 1`."""

@@ -40,7 +40,7 @@ BASES = (
 
 @dataclass(frozen=True)
 class Concept:
-    """What a table counts, by what, and the labels of its columns in two groups. `signed`: may be negative."""
+    """What a table counts, by what, and its columns' labels in two groups. `signed`: may be negative."""
 
     name: str
     by: str

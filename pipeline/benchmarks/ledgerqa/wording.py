@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pipeline.benchmarks.ledgerqa.answers import Asked, Operation
+from pipeline.benchmarks.ledgerqa.answers import Operation
 from pipeline.benchmarks.ledgerqa.config import Kind
 from pipeline.benchmarks.ledgerqa.dates import month_name
+from pipeline.benchmarks.ledgerqa.drafts import Draft
 from pipeline.benchmarks.ledgerqa.families import Family
 from pipeline.benchmarks.ledgerqa.ledger import Ledger
 from pipeline.benchmarks.ledgerqa.phrasing import Phrasings
@@ -16,19 +15,10 @@ from pipeline.benchmarks.ledgerqa.streams import Stream
 TOTAL = "Total"
 
 
-def compose(
-    ledger: Ledger,
-    family: Family,
-    kind: Kind,
-    operation: Operation,
-    cells: Sequence[Cell],
-    asked: Asked,
-    phrasings: Phrasings,
-    stream: Stream,
-) -> str:
+def compose(ledger: Ledger, family: Family, draft: Draft, phrasings: Phrasings, stream: Stream) -> str:
     """The question's text."""
-    issues = {_issue(cell) for cell in cells}
-    each = len(issues) > 1 and kind is Kind.arithmetic
+    cells = draft.cells
+    each = draft.kind is Kind.arithmetic and len({_issue(cell) for cell in cells}) > 1
     slots = {
         "table": stream.pick(phrasings.table).format(
             code=family.code,
@@ -38,22 +28,22 @@ def compose(
             by=family.concept.by.lower(),
             basis=family.basis.said,
         ),
-        "form": _form(operation, asked, phrasings, stream),
+        "form": _form(draft, phrasings, stream),
     }
-    if kind is Kind.series:
+    if draft.kind is Kind.series:
         months = [cell.month for cell in cells if isinstance(cell, MonthCell)]
         slots["column"] = _column(family, cells[0])
         slots["first"], slots["last"] = month_name(months[0]), month_name(months[-1])
         slots["count"] = str(len(months))
         figures = stream.pick(phrasings.operations["figures"]).format(**slots)
-        slots["what"] = stream.pick(phrasings.operations[operation]).format(list=figures)
+        slots["what"] = stream.pick(phrasings.operations[draft.operation]).format(list=figures)
     else:
-        slots["what"] = _what(ledger, family, kind, operation, cells, phrasings, stream, each)
+        slots["what"] = _what(ledger, family, draft, phrasings, stream, each)
         slots["where"] = phrasings.where_each
         issue = _issue(cells[0])
         if issue is not None and not each:
             slots["where"] = stream.pick(phrasings.where).format(issue=ledger.calendar.name(issue))
-    text = stream.pick(phrasings.frames[kind]).format(**slots)
+    text = stream.pick(phrasings.frames[draft.kind]).format(**slots)
     return text[0].upper() + text[1:]
 
 
@@ -71,26 +61,24 @@ def _column(family: Family, cell: Cell) -> str:
 
 
 def _what(
-    ledger: Ledger,
-    family: Family,
-    kind: Kind,
-    operation: Operation,
-    cells: Sequence[Cell],
-    phrasings: Phrasings,
-    stream: Stream,
-    each: bool,
+    ledger: Ledger, family: Family, draft: Draft, phrasings: Phrasings, stream: Stream, each: bool
 ) -> str:
+    """The operation over the cells' names; `each` with the issue that prints it."""
+    cells = draft.cells
     names = [_cell(ledger, family, cell, phrasings, stream) for cell in cells]
-    if kind is Kind.revision:
+    if draft.kind is Kind.revision:
         reports = {Vintage.first: phrasings.first_report, Vintage.last: phrasings.last_report}
-        names = [reports[Vintage(cell.when)].format(cell=name) for name, cell in zip(names, cells, strict=True)]
+        names = [
+            reports[cell.when].format(cell=name) if isinstance(cell.when, Vintage) else name
+            for name, cell in zip(names, cells, strict=True)
+        ]
     if each:
         names = [
             phrasings.printed_in.format(cell=name, issue=ledger.calendar.name(_issue(cell) or 0))
             for name, cell in zip(names, cells, strict=True)
         ]
     listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    template = stream.pick(phrasings.operations[operation])
+    template = stream.pick(phrasings.operations[draft.operation])
     return template.format(a=names[0], b=names[-1], list=listed)
 
 
@@ -107,13 +95,13 @@ def _cell(ledger: Ledger, family: Family, cell: Cell, phrasings: Phrasings, stre
             )
 
 
-def _form(operation: Operation, asked: Asked, phrasings: Phrasings, stream: Stream) -> str:
+def _form(draft: Draft, phrasings: Phrasings, stream: Stream) -> str:
+    asked = draft.asked
     if asked.unit is not None:
         word = asked.unit.word
     else:
-        word = "ratio" if operation is Operation.ratio else "percent"
+        word = "ratio" if draft.operation is Operation.ratio else "percent"
     unit = phrasings.units[word]
     if asked.decimals == 0:
         return stream.pick(phrasings.whole).format(unit=unit)
-    numeral = phrasings.numerals[asked.decimals]
-    return stream.pick(phrasings.rounded).format(unit=unit, decimals=numeral)
+    return stream.pick(phrasings.rounded).format(unit=unit, decimals=phrasings.numerals[asked.decimals])

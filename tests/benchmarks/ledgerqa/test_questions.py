@@ -1,0 +1,255 @@
+"""Every gold is right, by the documents alone, and no other answer is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from pipeline.benchmarks.ledgerqa import answer_format
+from pipeline.benchmarks.ledgerqa.phrasings_apart import APART
+from pipeline.benchmarks.ledgerqa.phrasings_built import BUILT
+from tests.benchmarks.ledgerqa.conftest import Dataset
+from tests.benchmarks.ledgerqa.oracle import DOLLARS, Key, Record, amount, evaluate
+
+LATEST = ("series", "revision")
+
+
+def gold_records(dataset: Dataset, gold: dict[str, Any]) -> list[Record]:
+    return [dataset.oracle.at[span["document"], span["start"]] for span in gold["spans"]]
+
+
+def cases(dataset: Dataset) -> list[tuple[dict[str, Any], dict[str, Any], list[Record]]]:
+    return [
+        (q, dataset.golds[q["id"]], gold_records(dataset, dataset.golds[q["id"]])) for q in dataset.questions
+    ]
+
+
+def agrees(value: float, answer: str) -> bool:
+    """Whether an answer is the value at its own rounding."""
+    decimals = len(answer.partition(".")[2])
+    return abs(value - float(answer)) <= 0.5 * 10**-decimals + 1e-9 * abs(value)
+
+
+def test_spans_quote_what_stands_there(dataset: Dataset) -> None:
+    for gold in dataset.golds.values():
+        others = [span for spans in gold["alternates"] for span in spans]
+        for span in [*gold["spans"], *others, *gold["stale_spans"]]:
+            text = dataset.oracle.texts[span["document"]]
+            assert text[span["start"] : span["end"]] == span["quote"]
+            assert re.fullmatch(r"-?\d{1,3}(,\d{3})*(\.\d+)?|-?\d+(\.\d+)?", span["quote"])
+
+
+def test_operands_are_the_spans_in_the_units_of_their_tables(dataset: Dataset) -> None:
+    for _, gold, records in cases(dataset):
+        assert len(records) == len(gold["operands"])
+        for operand, record in zip(gold["operands"], records, strict=True):
+            assert amount(operand["literal"], operand["unit"]) == record.dollars
+            assert operand["unit"] == record.unit
+
+
+def test_expressions_recompute_to_the_gold_with_pythons_statistics(dataset: Dataset) -> None:
+    for question, gold, _ in cases(dataset):
+        assert agrees(evaluate(gold["expression"]), gold["answer"]), question["id"]
+
+
+def test_answers_follow_from_the_spans_alone(dataset: Dataset) -> None:
+    """Single figures, without the expression: the amount printed, in the unit that the question asks for."""
+    checked = 0
+    for question, gold, records in cases(dataset):
+        if question["operation"] == "value":
+            unit = answer_format(question["question"]).unit
+            dollars = DOLLARS["million" if unit == "millions of dollars" else "thousand"]
+            assert Fraction(gold["answer"]) * dollars == records[0].dollars
+            checked += 1
+    assert checked > 50
+
+
+def test_the_question_names_the_table_column_and_period_of_its_evidence(dataset: Dataset) -> None:
+    for question, _, records in cases(dataset):
+        text = question["question"]
+        for record in (records[0], records[-1]):
+            title = record.key.title
+            names, basis = title.rpartition(", ")[::2]
+            concept, rest = names.split(" of the ", 1)
+            topic, by = rest.split(" by ")
+            if question["phrasing"] == "built":
+                assert f'"{title}"' in text
+                assert f'"{record.key.column}"' in text
+            else:
+                spoken = (
+                    basis.lower().replace("daily statement", "daily-statement").replace(" basis", "-basis")
+                )
+                assert {True} == {part in text for part in (spoken, concept.lower(), topic, by.lower())}
+                assert '"' not in text
+                assert record.key.column in text
+            for part in record.key.row.split(", "):
+                assert part.lower() in text.lower().replace("fiscal year", "fiscal"), (question, record)
+
+
+def test_pinned_questions_name_the_issue_they_are_asked_of(dataset: Dataset) -> None:
+    for question, _, records in cases(dataset):
+        if question["kind"] in LATEST:
+            continue
+        for record in records:
+            date = dataset.oracle.texts[record.document].split("\n")[2]
+            assert date in question["question"]
+            assert dataset.oracle.printed(record.key, record.document).dollars == record.dollars
+
+
+def test_unpinned_questions_are_answered_by_the_latest_report(dataset: Dataset) -> None:
+    for question, gold, records in cases(dataset):
+        if question["kind"] not in LATEST:
+            continue
+        keys = {record.key for record in records}
+        for key in keys:
+            assert dataset.oracle.latest(key).dollars in {r.dollars for r in records if r.key == key}
+        if question["operation"] in ("difference", "percent_change"):
+            assert len(keys) == 1
+            firsts = dataset.oracle.prints[next(iter(keys))][0]
+            assert firsts.dollars in {record.dollars for record in records}
+        for span in gold["stale_spans"]:
+            stale = dataset.oracle.at[span["document"], span["start"]]
+            assert stale.key in keys
+            assert stale.dollars != dataset.oracle.latest(stale.key).dollars
+
+
+def test_stale_spans_are_all_the_outdated_prints(dataset: Dataset) -> None:
+    for question, gold, records in cases(dataset):
+        if question["kind"] not in LATEST:
+            continue
+        used = {(record.document, record.start) for record in records}
+        used |= {(span["document"], span["start"]) for spans in gold["alternates"] for span in spans}
+        outdated = {
+            (old.document, old.start)
+            for key in {record.key for record in records}
+            for old in dataset.oracle.prints[key]
+            if old.dollars != dataset.oracle.latest(key).dollars
+        }
+        assert {(span["document"], span["start"]) for span in gold["stale_spans"]} == outdated - used
+
+
+def test_alternates_print_the_same_figure(dataset: Dataset) -> None:
+    for _, gold, records in cases(dataset):
+        for record, spans in zip(records, gold["alternates"], strict=True):
+            for span in spans:
+                other = dataset.oracle.at[span["document"], span["start"]]
+                assert (other.key, other.dollars) == (record.key, record.dollars)
+                assert (other.document, other.start) != (record.document, record.start)
+
+
+def test_stale_answers_differ_from_gold(dataset: Dataset) -> None:
+    stale = [gold for gold in dataset.golds.values() if gold["stale_answer"] is not None]
+    assert len(stale) > 40
+    for gold in stale:
+        assert gold["stale_spans"]
+        assert gold["stale_answer"] != gold["answer"]
+
+
+def test_every_revision_of_one_figure_has_an_outdated_print(dataset: Dataset) -> None:
+    for question, gold, _ in cases(dataset):
+        if question["kind"] == "revision" and question["operation"] == "value":
+            assert gold["stale_spans"]
+            assert gold["stale_answer"] is not None
+
+
+def test_distractors_give_another_answer(dataset: Dataset) -> None:
+    checked = 0
+    for question, gold, records in cases(dataset):
+        names = records[0].key.title.rpartition(", ")[0]
+        titles = {key.title for key in dataset.oracle.prints if key.title.startswith(f"{names}, ")}
+        for title in titles - {records[0].key.title}:
+            others = []
+            for record in records:
+                key = Key(title, record.key.row, record.key.column)
+                latest = question["kind"] in LATEST
+                other = dataset.oracle.latest(key) if latest else dataset.oracle.printed(key, record.document)
+                others.append(other.literal.replace(",", ""))
+            if question["operation"] == "value":
+                assert others[0] != gold["operands"][0]["literal"]
+            assert others != [operand["literal"] for operand in gold["operands"]]
+            checked += 1
+    assert checked > 100
+
+
+def test_series_need_several_issues(dataset: Dataset) -> None:
+    lengths = []
+    for question, gold, records in cases(dataset):
+        if question["kind"] == "series":
+            assert len(gold["documents"]) > 1
+            assert len({record.key.row for record in records}) == question["operands"]
+            lengths.append(question["operands"])
+    assert min(lengths) < 12
+    assert 24 < max(lengths) <= 36
+
+
+def test_late_corrections_stand_in_another_document_than_any_table(dataset: Dataset) -> None:
+    checked = 0
+    for question, gold, records in cases(dataset):
+        if question["form"] == "errata":
+            note = next(record for record in records if record.note)
+            stale = {span["document"] for span in gold["stale_spans"]}
+            printed = {record.document for record in dataset.oracle.prints[note.key] if not record.note}
+            assert note.document not in stale | printed
+            checked += 1
+    assert checked > 10
+
+
+def test_kinds_forms_and_phrasings_are_balanced(dataset: Dataset) -> None:
+    kinds = Counter(question["kind"] for question in dataset.questions)
+    assert kinds == dict.fromkeys(("single", "arithmetic", "series", "revision"), 50)
+    phrasings = Counter((question["kind"], question["phrasing"]) for question in dataset.questions)
+    assert set(phrasings.values()) == {25}
+    forms = Counter(question["form"] for question in dataset.questions if question["kind"] == "revision")
+    assert min(forms[form] for form in ("revised", "errata", "restated")) >= 14
+    operations = {question["operation"] for question in dataset.questions}
+    assert len(operations) == 10
+
+
+def test_some_arithmetic_crosses_units(dataset: Dataset) -> None:
+    forms = Counter(question["form"] for question in dataset.questions if question["kind"] == "arithmetic")
+    assert forms["converted"] >= 5
+    assert forms["across_units"] >= 1
+
+
+def test_questions_are_unique(dataset: Dataset) -> None:
+    assert len({question["question"] for question in dataset.questions}) == len(dataset.questions)
+    assert len({question["id"] for question in dataset.questions}) == len(dataset.questions)
+
+
+def test_the_question_file_holds_no_gold(dataset: Dataset) -> None:
+    allowed = {"id", "question", "kind", "form", "operation", "operands", "phrasing"}
+    for question in dataset.questions:
+        assert set(question) == allowed
+        answer = dataset.golds[question["id"]]["answer"]
+        if len(answer) > 4:
+            assert not re.search(rf"(?<![\d.,]){re.escape(answer)}(?![\d.,])", json.dumps(question))
+
+
+def test_formats_in_the_question_fit_the_gold(dataset: Dataset) -> None:
+    for question, gold, _ in cases(dataset):
+        form = answer_format(question["question"])
+        assert form.form == "number"
+        assert form.decimals == len(gold["answer"].partition(".")[2])
+        money = question["operation"] not in ("percent_change", "share", "ratio")
+        assert (form.unit or "").endswith("of dollars") == money
+        assert (form.unit is None) == (question["operation"] == "ratio")
+
+
+@pytest.mark.parametrize("phrasings", [BUILT, APART])
+def test_each_kind_has_six_phrasings_a_set(phrasings: Any) -> None:
+    for kind in ("single", "arithmetic", "series", "revision"):
+        assert len(set(phrasings.frames[kind])) >= 6
+
+
+def test_the_two_sets_of_phrasings_share_no_wording() -> None:
+    def words(frames: Any) -> set[str]:
+        slotless = [re.sub(r"\{\w+\}", "", frame) for kind in frames.values() for frame in kind]
+        parts = [re.findall(r"[a-z]+", text.lower()) for text in slotless]
+        return {" ".join(part[at : at + 4]) for part in parts for at in range(len(part) - 3)}
+
+    assert not words(BUILT.frames) & words(APART.frames)
