@@ -46,6 +46,18 @@ def module_server(
     """Run a module that takes `--port 0`, binds a free port and prints it, with its output in `log`."""
     command = (sys.executable, "-I", "-m", module, "--port", "0", *options)
     environment = {name: os.environ[name] for name in _INTERPRETER_NEEDS if name in os.environ}
+    with command_server(command, environment, backbone, log, timeout) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def command_server(
+    command: Sequence[str], environment: dict[str, str], backbone: BackboneConfig, log: Path, timeout: float
+) -> Iterator[Endpoint]:
+    """Run a command that listens on loopback and prints `{"port": N}`; give its endpoint once it answers.
+
+    `timeout`, in seconds, is for all of its start. Raises `BackboneUnavailable` with the end of its log.
+    """
     deadline = time.monotonic() + timeout
     with supervised(command, environment, log) as running:
         port = _awaited_port(running, log, deadline)
