@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import bm25s
@@ -120,8 +121,8 @@ def _merge(vocabularies: Sequence[pa.Array]) -> tuple[list[np.ndarray], pa.Array
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     numbers = rank[encoded.indices.to_numpy()]
-    cuts = np.cumsum([len(terms) for terms in vocabularies])[:-1]
-    return np.split(numbers, cuts), encoded.dictionary.take(pa.array(order))
+    ends = np.cumsum([len(terms) for terms in vocabularies]).tolist()
+    return [numbers[a:b] for a, b in pairwise([0, *ends])], encoded.dictionary.take(pa.array(order))
 
 
 def _idf(documents: np.ndarray, passages: int) -> np.ndarray:

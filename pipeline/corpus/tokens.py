@@ -22,8 +22,8 @@ _WORD = "a-z0-9\x80-\U0010ffff"
 _LETTER = "a-z\x80-\U0010ffff"
 _TERM = re.compile(
     rf"(?P<acronym>[{_LETTER}](?:\.[{_LETTER}])+(?![{_WORD}]))"
-    rf"|(?P<code>(?P<prefix>[a-z]{{1,5}})-(?P<suffix>\d{{1,3}})(?![{_WORD}]|[.,]\d))"
-    rf"|(?P<number>(?P<whole>\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.(?P<decimals>\d+))?(?![{_WORD}]))"
+    rf"|(?P<code>(?P<prefix>[a-z]{{1,5}})-(?P<suffix>[0-9]{{1,3}})(?![{_WORD}]|[.,][0-9]))"
+    rf"|(?P<number>(?P<whole>[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.(?P<decimals>[0-9]+))?(?![{_WORD}]))"
     rf"|(?P<word>[{_WORD}]+(?:'[{_LETTER}]+)?)"
     r"|(?P<percent>%)"
 )
@@ -40,6 +40,8 @@ def estimate_tokens(text: str) -> int:
 def _fold_character(character: str) -> str:
     if character == "’":
         return "'"
+    if unicodedata.category(character) == "Nd":
+        return str(unicodedata.decimal(character))
     if unicodedata.category(character) == "Pd":
         return " " if character in "—―" else "-"
     if any(first <= character <= last for first, last in _IDEOGRAPHS):

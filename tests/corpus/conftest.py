@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from pipeline.corpus import Corpus, build
+from pipeline.corpus.config import CorpusConfig
+
+RELAXED = settings(deadline=None, max_examples=50)
+"""For properties of whole corpora: building one takes long where other tests run beside it."""
+
+
+def write(folder: Path, documents: Mapping[str, str | bytes]) -> Path:
+    """Write documents below a folder, byte for byte."""
+    for name, content in documents.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+Make = Callable[..., Corpus]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Build a corpus, in memory, of the documents given."""
+
+    def made(documents: Mapping[str, str | bytes], config: CorpusConfig | None = None) -> Corpus:
+        folder = tmp_path / f"documents{len(list(tmp_path.iterdir()))}"
+        return build([write(folder, documents)], config or CorpusConfig(), None)
+
+    return made
