@@ -147,7 +147,7 @@ class Corpus:
     def matching(self, patterns: Sequence[str]) -> np.ndarray:
         """Return the numbers of the documents that a filter selects, ascending; all for an empty filter.
 
-        An entry is an id or a case-sensitive glob in which `*` crosses `/`; entries add up (contract 3.4).
+        An entry is an id, else a case-sensitive glob in which `*` crosses `/`; entries add up (contract 3.4).
         """
         return self._matching(tuple(patterns))
 
@@ -155,12 +155,18 @@ class Corpus:
         ids = self._documents.ids
         if not patterns:
             return np.arange(len(ids))
-        exact = {number for pattern in patterns if (number := self.number(pattern)) is not None}
-        globs = [pattern for pattern in patterns if re.search(r"[*?\[]", pattern)]
+        found: set[int] = set()
+        globs: list[str] = []
+        for pattern in patterns:
+            number = self.number(pattern)
+            if number is not None:
+                found.add(number)
+            elif re.search(r"[*?\[]", pattern):
+                globs.append(pattern)
         if globs:
             matches = re.compile("|".join(translate(glob) for glob in globs)).match
-            exact.update(number for number, name in enumerate(ids) if matches(name))
-        return np.array(sorted(exact), np.int64)
+            found.update(number for number, name in enumerate(ids) if matches(name))
+        return np.array(sorted(found), np.int64)
 
     def search(
         self,

@@ -53,6 +53,7 @@ class _Reference:
         self._index = bm25s.BM25(method="lucene", backend="numpy")
         self._index.scores = {name: arrays[name] for name in ("data", "indices", "indptr")}
         self._index.scores["num_docs"] = passages
+        self._index.nonoccurrence_array = None
         self._padded = padded
 
     def scores(self, terms: Sequence[int]) -> np.ndarray:

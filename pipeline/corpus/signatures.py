@@ -11,29 +11,29 @@ import numpy as np
 from pipeline.corpus.titles import MONTHS
 
 _CHUNK = 1 << 22
-_FEW = 8
-"""A passage of fewer different words is compared by all its terms."""
+_FEW = 16
+"""A passage of fewer different words (a table: terms) is no boilerplate: its signature is its own."""
 
 
 def signatures(index: dict[str, np.ndarray], passage_tables: np.ndarray) -> np.ndarray:
     """Return one 64-bit number a passage: the sum of a hash of each of its terms, or of its words alone."""
     indices, indptr = index["indices"], index["indptr"]
-    count = len(indptr) - 1
+    count, passages = len(indptr) - 1, len(passage_tables)
     mixed = _mix(np.arange(1, count + 1, dtype=np.uint64))
     worded = _words(index["vocabulary"], index["vocabulary_starts"])
-    terms, words, different = (np.zeros(len(passage_tables), np.uint64) for _ in range(3))
+    in_table = passage_tables >= 0
+    sums, sizes = np.zeros((2, passages), np.uint64)
     first = 0
     while first < count:
         last = min(count, max(first + 1, int(np.searchsorted(indptr, indptr[first] + _CHUNK))))
-        passages = indices[indptr[first] : indptr[last]]
-        sizes = np.diff(indptr[first : last + 1])
-        hashes = np.repeat(mixed[first:last], sizes)
-        is_word = np.repeat(worded[first:last], sizes)
-        np.add.at(terms, passages, hashes)
-        np.add.at(words, passages[is_word], hashes[is_word])
-        np.add.at(different, passages[is_word], np.uint64(1))
+        passage = indices[indptr[first] : indptr[last]]
+        postings = np.diff(indptr[first : last + 1])
+        compared = in_table[passage] | np.repeat(worded[first:last], postings)
+        np.add.at(sums, passage[compared], np.repeat(mixed[first:last], postings)[compared])
+        np.add.at(sizes, passage[compared], np.uint64(1))
         first = last
-    return np.where((passage_tables >= 0) | (different < _FEW), terms, words)
+    own = _mix(np.arange(count + 1, count + 1 + passages, dtype=np.uint64))
+    return np.where(sizes < _FEW, own, sums)
 
 
 def _mix(numbers: np.ndarray) -> np.ndarray:

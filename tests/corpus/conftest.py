@@ -9,7 +9,7 @@ from hypothesis import settings
 from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
 
-RELAXED = settings(deadline=None, max_examples=50)
+RELAXED = settings(deadline=None, max_examples=30)
 """For properties of whole corpora: building one takes long where other tests run beside it."""
 
 
