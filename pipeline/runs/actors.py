@@ -88,6 +88,9 @@ class EpisodeActor:
         seconds = time.monotonic() - started
         return Ended(recorder.end(outcome, seconds), recorder.usage, seconds, error)
 
+    async def ready(self) -> None:
+        """Answer, once this incarnation is there."""
+
     async def close(self) -> None:
         """Close connections and the journal segment."""
         await self._open.aclose()

@@ -12,7 +12,7 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from pipeline.errors import ConfigError
+from pipeline.errors import ConfigError, RunError
 from pipeline.runs.config import ClusterConfig
 
 _INSIDE_A_JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"
@@ -55,7 +55,7 @@ def connected(config: ClusterConfig) -> Iterator[Cluster]:
             raise ConfigError(f"cluster.address={address}: no Ray cluster to join: {error}") from error
     else:
         _authenticate()
-        ray.init(
+        _start(
             address="local",
             num_cpus=config.num_cpus,
             object_store_memory=config.object_store_bytes,
@@ -66,6 +66,20 @@ def connected(config: ClusterConfig) -> Iterator[Cluster]:
         yield Cluster(ray.get_runtime_context().get_node_id())
     finally:
         ray.shutdown()
+
+
+def _start(**options: Any) -> None:
+    """Start a cluster. A crowded machine may need longer than the 30 s that Ray waits: try again, twice."""
+    for left in (2, 1, 0):
+        try:
+            ray.init(**options)
+            return
+        except Exception as error:  # Ray raises a bare Exception for this
+            if "timed out during startup" not in str(error):
+                raise
+            if not left:
+                raise RunError(f"Ray did not start on this machine: {error}") from error
+            ray.shutdown()
 
 
 def _authenticate() -> None:

@@ -87,6 +87,8 @@ class Driver:
         self._free: deque[int] = deque()
         self._retries: deque[Work] = deque()
         self._running: dict[Any, tuple[int, Work]] = {}
+        self._restarting: dict[Any, int] = {}
+        self._idle: Counter[int] = Counter()
         self._finished: list[Finished] = []
         self._compacting: dict[Any, list[Finished]] = {}
         self._left: Counter[str] = Counter()
@@ -155,9 +157,9 @@ class Driver:
 
     def _step(self, source: Iterator[Work]) -> bool:
         """Start what can be started, wait for something to end, and say whether anything is left."""
-        self._start_episodes(source)
+        waiting = self._start_episodes(source)
         self._start_compactions(last=not self._running)
-        refs = [*self._running, *self._compacting]
+        refs = [*self._running, *self._compacting, *(self._restarting if waiting else ())]
         if not refs:
             return False
         ready, rest = ray.wait(refs, num_returns=1, timeout=POLL_SECONDS)
@@ -166,22 +168,32 @@ class Driver:
         for ref in ready:
             if ref in self._running:
                 self._on_ended(ref)
+            elif ref in self._restarting:
+                self._on_restarted(ref)
             else:
                 self._on_compacted(ref)
         return True
 
-    def _start_episodes(self, source: Iterator[Work]) -> None:
-        while self._free and len(self._finished) < BACKLOG:
+    def _start_episodes(self, source: Iterator[Work]) -> bool:
+        """Start episodes while there is room, and say whether more may be waiting."""
+        while len(self._finished) < BACKLOG:
+            lost = not (self._free or self._running or self._restarting)
+            if not self._free and not lost:
+                return True
             work = self._retries.popleft() if self._retries else next(source, None)
             if work is None:
-                return
+                return False
             arm = work.planned["arm"]
+            if lost:
+                self._owe(work, "no actor is left: see logs/driver.log")
+                continue
             if self._is_down(arm):
                 self._owe(work, f"arm {arm}: not started, since no attempt of it gives a result")
                 continue
             slot = self._free.popleft()
             self._running[self._pool[slot].run.remote(self._assignment(work))] = (slot, work)
             self._progress.episode_started(work.planned)
+        return True
 
     def _assignment(self, work: Work) -> Assignment:
         planned = work.planned
@@ -192,12 +204,13 @@ class Driver:
 
     def _on_ended(self, ref: Any) -> None:
         slot, work = self._running.pop(ref)
-        self._free.append(slot)
         episode, health = work.planned["episode_id"], self._health[work.planned["arm"]]
         ended: Ended | None = None
         try:
             ended = ray.get(ref)
+            self._free.append(slot)
         except RayTaskError as error:
+            self._free.append(slot)
             if isinstance(error.cause, UnusableInput):
                 raise error.cause from None
             health.lost += 1
@@ -205,6 +218,7 @@ class Driver:
             self._owe(work, f"arm {work.planned['arm']}: {error.cause!r}")
         except RayError as error:
             health.lost += 1
+            self._await_restart(slot)
             self._on_lost(work, error)
         finally:
             done = ended is not None and ended.attempt.finished
@@ -217,6 +231,23 @@ class Driver:
         else:
             health.unavailable += 1
             self._owe(work, f"arm {work.planned['arm']}: {ended.error}")
+
+    def _await_restart(self, actor: int) -> None:
+        """Keep a place of an actor that died until it is there again: till then every call to it fails."""
+        self._idle[actor] += 1
+        if actor not in self._restarting.values():
+            answer = self._pool[actor].ready.options(max_task_retries=-1).remote()
+            self._restarting[answer] = actor
+
+    def _on_restarted(self, ref: Any) -> None:
+        actor = self._restarting.pop(ref)
+        places = self._idle.pop(actor)
+        try:
+            ray.get(ref)
+        except RayError as error:
+            log.error("actor %d can't be restarted: %s", actor, error)
+            return
+        self._free.extend([actor] * places)
 
     def _on_lost(self, work: Work, error: RayError) -> None:
         """The worker died: the episode is run again, as a new attempt, unless too many were lost."""
