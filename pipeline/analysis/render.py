@@ -128,11 +128,21 @@ def _percent(rate: Rate | None) -> str:
 def _spent(figures: Figures) -> list[str]:
     return [
         "–" if figures.median_turns is None else f"{figures.median_turns:g}",
-        f"{figures.prompt_tokens:,}",
-        f"{figures.cached_tokens:,}",
-        f"{figures.completion_tokens:,}",
+        _short(figures.prompt_tokens),
+        _short(figures.cached_tokens),
+        _short(figures.completion_tokens),
         ", ".join(f"{status} {count}" for status, count in figures.statuses.items()) or "–",
     ]
+
+
+def _short(tokens: int) -> str:
+    """Return a large number in thousands, millions or billions; JSON has it whole."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if tokens >= 10 * size:
+            return f"{tokens / size:,.0f}{letter}"
+        if tokens >= size:
+            return f"{tokens / size:.1f}{letter}"
+    return str(tokens)
 
 
 def _notes(summary: Summary) -> Iterator[str]:

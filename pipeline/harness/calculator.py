@@ -103,7 +103,7 @@ class _Machine:
             if step.action == "push":
                 self.stack.append(_literal(step.name))
                 continue
-            first = len(self.stack) - step.count
+            first = len(self.stack) - step.taken
             items = self.stack[first:]
             del self.stack[first:]
             self.stack.append(self._apply(step, items))
@@ -121,7 +121,7 @@ class _Machine:
         if step.action == "negate":
             return -numbers[0]
         if step.action == "operate":
-            return _guarded(_OPERATIONS[step.name], numbers, f" {step.name} ".join(map(_digits, numbers)))
+            return _guarded(step.name, _OPERATIONS[step.name], numbers)
         if step.action == "compare":
             symbols = step.name.split()
             return all(
@@ -140,7 +140,7 @@ class _Machine:
             _listed(item, function) if place in function.lists else _number(item, function.signature)
             for place, item in enumerate(items)
         ]
-        result = _guarded(function.call, arguments, name)
+        result = _guarded(name, function.call, arguments)
         if function.lists:
             self._count(name, [item for item in arguments if isinstance(item, list)])
         if name == "round" and len(arguments) == 2:
@@ -179,15 +179,20 @@ def _number(item: _Item, what: str) -> Number:
     return item
 
 
-def _guarded(call: Callable[..., Number], arguments: Sequence[_Item], what: str) -> Number:
+def _guarded(name: str, call: Callable[..., Number], arguments: Sequence[Number | list[Number]]) -> Number:
     try:
         return _checked(call(*arguments))
     except ZeroDivisionError:
-        refuse(f"division by zero in {what}")
+        refuse(f"division by zero in {_told(name, arguments)}")
     except OverflowError:
-        refuse(f"{what} overflows: a value must stay within ±1.8e308")
+        refuse(f"{_told(name, arguments)} overflows: a value must stay within ±1.8e308")
     except ValueError as error:
         refuse(str(error))
+
+
+def _told(name: str, arguments: Sequence[Number | list[Number]]) -> str:
+    operands = [_digits(argument) for argument in arguments if not isinstance(argument, list)]
+    return f" {name} ".join(operands) if name in _OPERATIONS else name
 
 
 def _checked(value: Number) -> Number:

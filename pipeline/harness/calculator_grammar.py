@@ -10,9 +10,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from pipeline.errors import InvalidOperation
 from pipeline.harness.calculator_functions import FUNCTIONS
@@ -25,8 +24,7 @@ def refuse(message: str) -> NoReturn:
     raise InvalidOperation("expression_error", message)
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A piece of the expression, from character `start`."""
 
     kind: str  # "number", "name", "end", or the operator itself
@@ -89,13 +87,12 @@ _BINDING = {**dict.fromkeys(COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "//
 _SIGN_BINDING = 4
 
 
-@dataclass(frozen=True)
-class Step:
-    """One instruction: push the number `name`, or take `count` items off the stack and push what it gives."""
+class Step(NamedTuple):
+    """One instruction: push the number `name`, or take `taken` items off the stack and push what it gives."""
 
     action: str  # "push", "negate", "keep", "operate", "compare", "list" or "call"
     name: str
-    count: int = 0
+    taken: int = 0
 
 
 def parse(tokens: Sequence[Token]) -> list[Step]:

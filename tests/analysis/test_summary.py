@@ -86,7 +86,7 @@ def test_the_markdown_table_shows_the_figures(folder: Path) -> None:
     assert lines[0] == "## demo · officeqa 2026-06-13"
     assert lines[2].split(" | ")[4:6] == ["Exact %", "@5 %"]
     assert lines[4] == (
-        "| qwen | ledgerqa | 5 | 1 | 50.0 ± 50.0 | 66.7 ± 57.7 | 8 | 5,000 | 4,500 | 250 |"
+        "| qwen | ledgerqa | 5 | 1 | 50.0 ± 50.0 | 66.7 ± 57.7 | 8 | 5.0k | 4.5k | 250 |"
         " answered 4, turns\\_exhausted 1 |"
     )
     assert "qwen: 1 of 6 episodes are owed: figures may change." in markdown(summary(folder))

@@ -144,6 +144,6 @@ def test_any_text_gets_a_verdict(gold: str, answer: str) -> None:
 
 
 def test_an_answer_of_many_commas_is_read_in_a_moment() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert score_answer(f"[{', '.join(['1'] * 20)}]", ",".join(["111"] * 60), 0) == 0
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

@@ -253,9 +253,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("expression", HOSTILE, ids=lambda text: ascii(text[:24]))
 def test_hostile_input_is_refused_in_a_moment(expression: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     told = message(expression)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert 0 < len(told) < 1_000
 
 
@@ -276,10 +276,10 @@ def test_hostile_input_is_refused_in_a_moment(expression: str) -> None:
 )
 def test_heavy_input_is_bounded_in_time_and_memory(expression: str) -> None:
     assert len(expression) <= 20_000
-    started = time.perf_counter()
+    started = time.process_time()
     with contextlib.suppress(InvalidOperation):
         evaluate(expression)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     tracemalloc.start()
     try:
         with contextlib.suppress(InvalidOperation):
