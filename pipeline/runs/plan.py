@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol
@@ -77,8 +77,8 @@ def make_plan(spec: RunSpec, open_corpus: OpenCorpus) -> Plan:
     placed = [place for arm in arms.values() for place in _episodes(arm, spec.seeds)]
     rows = [row for _, row in sorted(placed, key=lambda place: place[0])]
     _check_distinct(rows)
-    gold = {(row["benchmark"], row["task_id"]): row for arm in arms.values() for row in _gold(arm)}
-    return Plan(arms, tables.from_rows(rows, tables.PLAN), tables.from_rows(list(gold.values()), tables.GOLD))
+    gold = _gold(arms.values())
+    return Plan(arms, tables.from_rows(rows, tables.PLAN), tables.from_rows(gold, tables.GOLD))
 
 
 def select(tasks: Sequence[Task], config: TasksConfig) -> tuple[Task, ...]:
@@ -199,15 +199,22 @@ def _episode(arm: PlannedArm, task: Task, seed: int) -> dict[str, Any]:
     }
 
 
-def _gold(arm: PlannedArm) -> Iterator[dict[str, Any]]:
-    for task in arm.tasks:
-        gold = asdict(task.gold)
-        yield {
-            "benchmark": arm.record["benchmark"],
-            "task_id": task.view.id,
-            "scorer": arm.record["scorer"],
-            **{name: gold[name] for name in ("answer", "documents", "spans", "stale_spans", "expression")},
-        }
+def _gold(arms: Iterable[PlannedArm]) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for arm in arms:
+        for task in arm.tasks:
+            row = {
+                "benchmark": arm.record["benchmark"],
+                "task_id": task.view.id,
+                "scorer": arm.record["scorer"],
+                **asdict(task.gold),
+            }
+            if found.setdefault((row["benchmark"], task.view.id), row) != row:
+                raise ConfigError(
+                    f"task {task.view.id!r} of benchmark {row['benchmark']!r} has another gold answer in arm "
+                    f"{arm.spec.name!r} than in another: one run holds one configuration of a benchmark"
+                )
+    return list(found.values())
 
 
 def _check_distinct(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,0 +1,121 @@
+"""Plan, run or resume, score, and print the table of results.
+
+examples:
+  longharness evaluate experiment=quickstart
+  longharness evaluate benchmark=ledgerqa 'harness=[longharness,append_only]' seeds=3
+  longharness evaluate experiment=quickstart --dry-run
+
+The same command again does what is owed and nothing else; run=NAME with one more seed or arm extends that
+run. Ctrl-C stops it: what has been recorded is kept. Exit status 1: an episode is owed, or its replay differs.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pipeline.cli.arguments import add_json, add_overrides, print_config, print_json
+
+if TYPE_CHECKING:
+    from pipeline.runs.run import RunResult
+    from pipeline.runs.spec import RunSpec
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="plan, print what would run, and start nothing"
+    )
+    add_overrides(parser)
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Compose the run and evaluate it."""
+    from pipeline.config import resolve
+
+    spec = resolve(arguments.overrides, arguments.config_dirs)
+    if arguments.cfg:
+        print_config(spec.config)
+        return 0
+    return dry_run(spec, arguments.json) if arguments.dry_run else evaluate(spec, arguments.json)
+
+
+def evaluate(spec: RunSpec, json: bool) -> int:
+    """Run what is owed of `spec`, score the run and print its summary; 1 if something is owed or differs."""
+    from pipeline.analysis import as_json, score, screen, summary, write
+    from pipeline.runs.progress import Progress, shown
+    from pipeline.runs.run import run as run_spec
+
+    with shown(Progress()) as progress:
+        result = run_spec(spec, progress)
+    score(result.folder)
+    found = summary(result.folder)
+    write(found, result.folder)
+    if json:
+        print_json(as_json(found))
+    else:
+        from rich.console import Console
+
+        Console().print(screen(found))
+        print(f"{result.folder}: tables, results and journal")
+    for note in _notes(result):
+        print(f"longharness evaluate: {note}", file=sys.stderr)
+    return 0 if result.complete else 1
+
+
+def dry_run(spec: RunSpec, json: bool) -> int:
+    """Print what `spec` would run: per arm, its episodes and the most that they may read and write."""
+    from pipeline.runs.progress import Progress, shown
+    from pipeline.runs.run import Library, plan_run
+
+    with shown(Progress()) as progress:
+        library = Library(progress)
+        plan = plan_run(spec, library)
+    facts: list[dict[str, Any]] = []
+    for name, arm in plan.arms.items():
+        episodes = len(arm.tasks) * len(spec.seeds)
+        corpora = [library.corpora[fingerprint] for fingerprint in set(arm.record["corpora"].values())]
+        facts.append(
+            {
+                "arm": name,
+                "tasks": len(arm.tasks),
+                "seeds": len(spec.seeds),
+                "episodes": episodes,
+                "documents": sum(len(corpus.document_ids) for corpus in corpora),
+                **_at_most(arm.spec.harness, arm.spec.backbone.max_tokens, episodes),
+            }
+        )
+    if json:
+        print_json({"run": str(spec.root / spec.name), "arms": facts})
+        return 0
+    print(f"{spec.root / spec.name}: {plan.episodes.num_rows} episodes")
+    for fact in facts:
+        print(
+            "  " + ", ".join(f"{name} {value:,}" if name != "arm" else value for name, value in fact.items())
+        )
+    return 0
+
+
+def _at_most(harness: Any, max_tokens: int, episodes: int) -> dict[str, int]:
+    """Bounds from the harness' budget, in tokens over all episodes; none for a harness without one."""
+    budget = getattr(harness, "budget", None)
+    if budget is None:
+        return {}
+    return {
+        "read_tokens_at_most": budget.read_tokens * episodes,
+        "completion_tokens_at_most": budget.turns * max_tokens * episodes,
+    }
+
+
+def _notes(result: RunResult) -> Iterator[str]:
+    for mismatch in result.mismatches:
+        yield f"replay differs from the record, no rows were made: {mismatch}"
+    for reason, count in result.reasons.items():
+        yield f"{count} owed: {reason}"
+    if result.stopped:
+        yield f"stopped with {result.finished} of {result.total} episodes done"
+    if result.owed:
+        yield f"{result.owed} episodes are owed: the same command again runs them and nothing else"
