@@ -6,7 +6,7 @@ examples:
   longharness evaluate experiment=quickstart --dry-run
 
 The same command again does what is owed and nothing else; run=NAME with one more seed or arm extends that
-run. Ctrl-C stops it: what has been recorded is kept. Exit status 1: an episode is owed, or its replay differs.
+run. Ctrl-C stops it: what was recorded is kept. Exit status 1: an episode is owed, or its replay differs.
 """
 
 from __future__ import annotations
