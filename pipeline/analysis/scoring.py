@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.benchmarks.scorers import INTERNAL_ERROR, NO_ANSWER, Metric, Scorer, load_scorer
 from pipeline.benchmarks.tasks import Gold, Span
-from pipeline.errors import BenchmarkError, RunError
+from pipeline.errors import BenchmarkError, ConfigError, RunError
 from pipeline.runs import tables
 
 BATCH = 1_000
@@ -92,8 +92,11 @@ def _gold(row: Mapping[str, Any]) -> Gold:
 def score_lines(path: Path, scorer: Scorer) -> Iterator[dict[str, Any]]:
     """Score bare strings: each line of `path` is `{"gold", "answer", "tolerance"}`; yields it with `score`.
 
-    Without a tolerance it is 0. Raises `BenchmarkError`, which names file, row and column.
+    Without a tolerance it is 0. Raises `BenchmarkError`, which names file, row and column, and `ConfigError`
+    for a scorer that does not score bare strings.
     """
+    if not hasattr(scorer, "score_answer"):
+        raise ConfigError(f"scorer {scorer.NAME} scores episodes only, no bare strings")
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:

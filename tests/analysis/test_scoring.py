@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -85,6 +86,12 @@ def test_bare_strings_are_scored_line_by_line(tmp_path: Path) -> None:
     lines = list(score_lines(path, load_scorer(SCORER)))
     assert [line["score"] for line in lines] == [1.0, 0.0]
     assert lines[0] == {"gold": "100", "answer": "101", "tolerance": 0.01, "score": 1.0}
+
+
+def test_a_scorer_of_episodes_alone_takes_no_bare_strings(tmp_path: Path) -> None:
+    judge = SimpleNamespace(NAME="judge")
+    with pytest.raises(ConfigError, match="scorer judge scores episodes only"):
+        next(score_lines(tmp_path / "answers.jsonl", judge))  # type: ignore[arg-type]
 
 
 def test_bare_strings_get_the_official_verdicts(shared: Path) -> None:
