@@ -22,7 +22,6 @@ from pipeline.benchmarks.ledgerqa.datasheet import datasheet
 from pipeline.benchmarks.ledgerqa.plan import BYTES_PER_TOKEN, Plan, plan
 from pipeline.benchmarks.ledgerqa.questions import Planner, Question
 from pipeline.benchmarks.ledgerqa.reading import Place
-from pipeline.benchmarks.ledgerqa.rendering import render
 from pipeline.benchmarks.ledgerqa.spans import span
 from pipeline.benchmarks.tasks import Span
 from pipeline.errors import BenchmarkError
@@ -152,7 +151,7 @@ class _Worker:
 
 def _write_document(planned: Plan, issue: int, places: Iterable[Place], folder: Path) -> Written:
     name = planned.ledger.calendar.document(issue)
-    printed = render(planned.ledger, issue, planned.paragraphs)
+    printed = planned.render(issue)
     data = printed.text.encode()
     (folder / name).write_bytes(data)
     spans = {place: span(name, printed, place) for place in places}

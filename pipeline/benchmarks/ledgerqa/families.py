@@ -125,6 +125,7 @@ class Families:
         group, basis = divmod(number, self._siblings)
         leader = self._leader(group)
         key = derive(self._key, Purpose.family, number)
+        season = Stream(key, 2)
         return replace(
             leader,
             number=number,
@@ -132,7 +133,7 @@ class Families:
             code=f"{leader.code}-{number + 1}",
             basis=BASES[basis],
             levels=_levels(Stream(key, 1), leader),
-            season=np.array([Stream(key, 2, month).between(850, 1150) for month in range(12)], np.int64),
+            season=np.array([season.between(850, 1150) for _ in range(12)], np.int64),
             growth=Stream(key, 3).between(10, 60),
         )
 

@@ -19,11 +19,11 @@ from pipeline.benchmarks.ledgerqa.families import Families, Family, Integers
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive, derive_words
 
 FISCAL_YEARS = 4
-_BLOCK = 120  # months; a block holds two of these, so that any issue's months lie in one block
+_BLOCK = 120  # months; a block holds five years more, so that any issue's months lie in one block
 _PERIODS = 8  # issues of a cross table in a block
 _CACHED_BLOCKS = 2_048  # of each sort, at most 25 kB each
 _GRAIN = 1 << 10  # a cell's part of a key: row · 1024 + column
-_NEVER = np.iinfo(np.int64).max
+_LATEST_ERRATUM = 3  # issues after a month's last print
 
 
 @dataclass(frozen=True)
@@ -56,30 +56,16 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class _History:
-    """Months as first reported (by month and column) and the event of each; `told` is its issue, or never."""
+class _Months:
+    """Months from `first` on, by month and column with totals: as finally reported, and with what events.
+
+    `sums[i]` is the sum of the first `i` months.
+    """
 
     first: int
-    values: Integers
-    column: Integers
-    delta: Integers
-    told: Integers
-    erratum: Integers
-
-    def between(self, first: int, end: int) -> _History:
-        at = slice(first - self.first, end - self.first)
-        return _History(
-            first, self.values[at], self.column[at], self.delta[at], self.told[at], self.erratum[at]
-        )
-
-    def event(self, at: int) -> Event:
-        return Event(
-            self.first + at,
-            int(self.column[at]),
-            int(self.delta[at]),
-            int(self.told[at]),
-            bool(self.erratum[at]),
-        )
+    final: Integers
+    sums: Integers
+    events: list[Event | None]
 
 
 class Ledger:
@@ -95,6 +81,7 @@ class Ledger:
         self.family = lru_cache(maxsize=8_192)(source.family)
         self._months = lru_cache(maxsize=_CACHED_BLOCKS)(self._make_months)
         self._periods = lru_cache(maxsize=_CACHED_BLOCKS)(self._make_periods)
+        self._dates = lru_cache(maxsize=16)(self._make_dates)
 
     # ---- monthly tables
 
@@ -116,69 +103,84 @@ class Ledger:
 
     def event(self, family: Family, month: int) -> Event | None:
         """What changes later in a month's row, whether an issue of the dataset tells of it or not."""
-        history = self._history(family, month, month + 1)
-        return history.event(0) if history.told[0] != _NEVER else None
+        block = self._block(family, month)
+        return block.events[month - block.first]
 
     def month_values(self, family: Family, month: int, issue: int) -> Integers:
         """A month's row, its total last, as known to an issue."""
-        row: Integers = self._history(family, month, month + 1).values[0].copy()
-        event = self.event(family, month)
-        if event is not None and event.issue <= issue:
-            row[[event.column, -1]] += event.delta
+        block = self._block(family, month)
+        row: Integers = block.final[month - block.first].copy()
+        event = block.events[month - block.first]
+        if event is not None and event.issue > issue:
+            row[[event.column, -1]] -= event.delta
         return row
 
     def monthly(self, family: Family, issue: int) -> Figures:
         """The fiscal years' rows, then the months', with a total column; and the issue's errata."""
-        years = self.fiscal_years(issue)
-        history = self._history(family, fiscal_start(years[0]), self.calendar.date(issue))
-        values = history.values.copy()
-        known = (history.told <= issue).nonzero()[0]
-        values[known, history.column[known]] += history.delta[known]
-        values[known, -1] += history.delta[known]
-        new = [history.event(at) for at in known[history.told[known] == issue].tolist()]
-        months = 12 * FISCAL_YEARS
-        rows = np.concatenate((_years(values[:months]), values[-family.window :]))
-        return Figures(
-            rows, self._revised(family, issue, new), tuple(event for event in new if event.erratum)
-        )
+        date, oldest = self.calendar.date(issue), self.fiscal_years(issue)[0]
+        block = self._block(family, fiscal_start(oldest))
+        end = date - block.first
+        start = fiscal_start(oldest) - block.first
+        ends = block.sums[start : start + 12 * FISCAL_YEARS + 1 : 12]
+        rows = np.concatenate((ends[1:] - ends[:-1], block.final[end - family.window : end]))
+        new: list[tuple[Event, list[int]]] = []
+        for event in block.events[end - family.window - _LATEST_ERRATUM * self.calendar.step : end]:
+            if event is None or event.issue < issue:
+                continue
+            year = fiscal_year(event.month) - oldest
+            at = [year] if year < FISCAL_YEARS else []
+            if event.month >= date - family.window:
+                at.append(FISCAL_YEARS + event.month - date + family.window)
+            if event.issue == issue:
+                new.append((event, at))
+                continue
+            for row in at:
+                rows[row, event.column] -= event.delta
+                rows[row, -1] -= event.delta
+        errata = tuple(event for event, _ in new if event.erratum)
+        return Figures(rows, self._revised(family, issue, new) if new else (), errata)
 
-    def _revised(self, family: Family, issue: int, events: list[Event]) -> tuple[tuple[int, int], ...]:
+    def _revised(
+        self, family: Family, issue: int, new: list[tuple[Event, list[int]]]
+    ) -> tuple[tuple[int, int], ...]:
         """The cells that differ from the issue before, where that printed them."""
         change: dict[tuple[int, int], int] = defaultdict(int)
-        years, before = self.fiscal_years(issue), self.fiscal_years(issue - 1)
-        months = self.months(family, issue)
-        for event in events:
-            rows = [FISCAL_YEARS + event.month - months[0]] if event.month in months else []
-            year = fiscal_year(event.month)
-            if year in years and year in before:
-                rows.append(year - years[0])
+        first_time = self.fiscal_years(issue) != self.fiscal_years(issue - 1)
+        for event, rows in new:
             for row in rows:
-                change[row, event.column] += event.delta
-                change[row, len(family.columns)] += event.delta
+                if not (first_time and row == FISCAL_YEARS - 1):
+                    change[row, event.column] += event.delta
+                    change[row, len(family.columns)] += event.delta
         return tuple(cell for cell, delta in sorted(change.items()) if delta)
 
-    def _history(self, family: Family, first: int, end: int) -> _History:
-        return self._months(family.number, first // _BLOCK).between(first, end)
+    def _block(self, family: Family, month: int) -> _Months:
+        return self._months(family.number, month // _BLOCK)
 
-    def _make_months(self, number: int, block: int) -> _History:
+    def _make_months(self, number: int, block: int) -> _Months:
         family = self.family(number)
-        months = np.arange(block * _BLOCK, (block + 2) * _BLOCK, dtype=np.int64)
+        months = block * _BLOCK + np.arange(_BLOCK + 12 * (FISCAL_YEARS + 1), dtype=np.int64)
         values = self._first_reports(family, months)
         words = derive_words(derive(family.key, Purpose.events), months)
-        lot, rest = words % np.uint64(100), words // np.uint64(100)
-        happens = lot < np.uint64(self.rates.revision + self.rates.errata)
-        erratum = happens & (lot >= np.uint64(self.rates.revision))
-        column = (rest % np.uint64(len(family.columns))).astype(np.int64)
-        pick = (rest // np.uint64(64)).astype(np.int64)
+        happens = words % np.uint64(100) < np.uint64(self.rates.revision + self.rates.errata)
+        events: list[Event | None] = [None] * len(months)
+        for at in happens.nonzero()[0].tolist():
+            events[at] = event = self._event(family, int(months[at]), int(words[at]), values[at])
+            values[at, event.column] += event.delta
+            values[at, -1] += event.delta
+        sums = np.concatenate((np.zeros((1, values.shape[1]), np.int64), values.cumsum(axis=0)))
+        return _Months(int(months[0]), values, sums, events)
+
+    def _event(self, family: Family, month: int, word: int, row: Integers) -> Event:
+        rest, lot = divmod(word, 100)
+        rest, column = divmod(rest, len(family.columns))
+        rest, percent = divmod(rest, 8)
+        rest, falls = divmod(rest, 2)
+        size = max(abs(int(row[column])) * (percent + 2) // 100, 1)
         prints = family.window // self.calendar.step
-        first = (months - self.calendar.start) // self.calendar.step + 1
-        told = np.where(erratum, first + prints + pick % 3, first + 1 + pick % (prints - 1))
-        percent = pick // 3 % 8 + 2
-        size = np.maximum(np.abs(values[np.arange(len(months)), column]) * percent // 100, 1)
-        delta = np.where(pick // 24 % 2 == 0, size, -size)
-        return _History(
-            int(months[0]), values, column, delta, np.where(happens, told, _NEVER), erratum.astype(np.int64)
-        )
+        first = self.calendar.first_print(month)
+        erratum = lot >= self.rates.revision
+        issue = first + prints + rest % _LATEST_ERRATUM if erratum else first + 1 + rest % (prints - 1)
+        return Event(month, column, -size if falls else size, issue, erratum)
 
     def _first_reports(self, family: Family, months: Integers) -> Integers:
         """Rows as first reported, by month and column, their totals last."""
@@ -239,14 +241,16 @@ class Ledger:
         return changes
 
     def row_labels(self, family: Family, issue: int) -> list[str]:
-        """A table's labels. Of the months, only the first and each January name their year."""
-        if family.entities:
-            return [*family.entities, "Total"]
+        """A table's labels."""
+        return [*family.entities, "Total"] if family.entities else self._dates(family.window, issue)
+
+    def _make_dates(self, window: int, issue: int) -> list[str]:
+        """A monthly table's labels. Of the months, only the first and each January name their year."""
         labels = [str(year) for year in self.fiscal_years(issue)]
-        months = self.months(family, issue)
-        for month in months:
+        date = self.calendar.date(issue)
+        for month in range(date - window, date):
             name = MONTHS[month % 12]
-            labels.append(f"{month // 12}-{name}" if month == months[0] or month % 12 == 0 else name)
+            labels.append(f"{month // 12}-{name}" if month in (date - window, month - month % 12) else name)
         return labels
 
 
@@ -256,9 +260,3 @@ def _noise(family: Family, cells: Integers) -> Integers:
     words >>= np.uint64(40)
     words %= np.uint64(401)
     return words.astype(np.int64) + 800
-
-
-def _years(months: Integers) -> Integers:
-    """The sums of every twelve rows."""
-    sums: Integers = months.reshape(FISCAL_YEARS, 12, -1).sum(axis=1)
-    return sums

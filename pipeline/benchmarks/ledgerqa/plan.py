@@ -9,22 +9,28 @@ from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.ledgerqa.dates import Calendar
 from pipeline.benchmarks.ledgerqa.families import Families
 from pipeline.benchmarks.ledgerqa.ledger import Ledger, Rates
-from pipeline.benchmarks.ledgerqa.rendering import prose_bytes, render, table
+from pipeline.benchmarks.ledgerqa.rendering import Issue, prose_bytes, render, table
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
 from pipeline.errors import BenchmarkError
 
 SMALLEST, LARGEST = 10_000, 1_000_000_000
 BYTES_PER_TOKEN = 4
 _PROSE_PERCENT = 15
+_SAMPLE = 20  # issues that are printed to see how much room is left
 _ABOUT_MASTHEAD, _ABOUT_CONTENTS_LINE = 100, 20  # bytes
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A ledger, and how many paragraphs each of its issues has."""
+    """A ledger, and how many paragraphs its issues have in all."""
 
     ledger: Ledger
     paragraphs: int
+
+    def render(self, issue: int) -> Issue:
+        """An issue, with its share of the paragraphs."""
+        before, after = (self.paragraphs * at // self.ledger.calendar.issues for at in (issue, issue + 1))
+        return render(self.ledger, issue, after - before)
 
 
 def plan(config: LedgerQAConfig) -> Plan:
@@ -41,9 +47,9 @@ def plan(config: LedgerQAConfig) -> Plan:
     least = 2 + config.distractors  # a monthly group and a cross table
     count = _families(Ledger(config.seed, calendar, families, families.most, rates), size, least)
     ledger = Ledger(config.seed, calendar, families, count, rates)
-    issues = (calendar.issues // 4, calendar.issues // 2, calendar.issues - 1)
-    bare = sum(len(render(ledger, issue, 0).text.encode()) for issue in issues) // len(issues)
-    return Plan(ledger, max((size - bare) // prose_bytes(ledger), 0))
+    sample = range(0, calendar.issues, max(calendar.issues // _SAMPLE, 1))
+    bare = sum(len(render(ledger, issue, 0).text.encode()) for issue in sample) / len(sample)
+    return Plan(ledger, max(round((size - bare) * calendar.issues / prose_bytes(ledger)), 0))
 
 
 def _check(config: LedgerQAConfig) -> None:

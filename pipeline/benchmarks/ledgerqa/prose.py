@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from pipeline.benchmarks.ledgerqa.dates import MONTHS, Calendar, month_name
 from pipeline.benchmarks.ledgerqa.families import Family, printed
 from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger
@@ -27,6 +29,8 @@ _SENTENCES = (
     "Rates on comparable obligations stood at {rate} percent, little changed from the {month} average of "
     "{second_rate} percent.",
 )
+_STRIDES = (1, 3, 5, 9, 11, 13)  # none shares a divisor with the number of sentences
+_VARIETIES = 512  # of a sentence
 _ERRATA = (
     'In Table {code}, "{title}", the figure for "{label}" in {month} was misprinted in earlier issues of '
     "this bulletin: it should read {new} {unit} instead of {old}; the total for that month should "
@@ -38,27 +42,28 @@ _ERRATA = (
 
 def paragraph(stream: Stream) -> str:
     """A paragraph of four sentences, now and then with a heading above it."""
-    text = " ".join(_sentence(sentence, stream.word()) for sentence in stream.sample(_SENTENCES, 4))
-    return f"{stream.pick(_HEADINGS)}\n\n{text}" if stream.chance(25) else text
+    word, first = divmod(stream.word(), len(_SENTENCES))
+    word, stride = divmod(word, len(_STRIDES))
+    word, heading = divmod(word, 4 * len(_HEADINGS))
+    sentences = []
+    for step in range(4):
+        word, variety = divmod(word, _VARIETIES)
+        sentences.append(_sentence((first + step * _STRIDES[stride]) % len(_SENTENCES), variety))
+    text = " ".join(sentences)
+    return f"{_HEADINGS[heading]}\n\n{text}" if heading < len(_HEADINGS) else text
 
 
-def _sentence(sentence: str, word: int) -> str:
-    """Fill a sentence from the digits of one word."""
-    word, month = divmod(word, 12)
-    word, day = divmod(word, 16)
-    word, number = divmod(word, 48)
-    word, large = divmod(word, 80)
-    word, other = divmod(word, 80)
-    word, rate = divmod(word, 900)
-    word, second = divmod(word, 900)
-    return sentence.format(
-        month=MONTHS[month],
-        day=day + 4,
-        number=number + 12,
-        large=(large + 11) * 50,
-        other=(other + 11) * 50,
-        rate=f"{rate // 100 + 2}.{rate % 100:02d}",
-        second_rate=f"{second // 100 + 2}.{second % 100:02d}",
+@lru_cache(maxsize=len(_SENTENCES) * _VARIETIES)
+def _sentence(number: int, variety: int) -> str:
+    stream = Stream(variety, number)
+    return _SENTENCES[number].format(
+        month=stream.pick(MONTHS),
+        day=stream.between(4, 19),
+        number=stream.between(12, 60),
+        large=50 * stream.between(11, 95),
+        other=50 * stream.between(11, 95),
+        rate=f"{stream.between(2, 10)}.{stream.between(0, 99):02d}",
+        second_rate=f"{stream.between(2, 10)}.{stream.between(0, 99):02d}",
     )
 
 

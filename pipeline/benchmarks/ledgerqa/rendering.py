@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from pipeline.benchmarks.ledgerqa import prose
 from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
@@ -99,13 +100,19 @@ def _header(family: Family) -> str:
 def _body(unit: Unit, labels: list[str], figures: Figures) -> str:
     columns = figures.values.shape[1]
     values: list[int] = figures.values.ravel().tolist()
-    cells: list[object] = [printed(value, unit) for value in values] if unit.places else [*values]
+    cells: list[Any] = _decimals(values, unit.places) if unit.places else values[:]
     for row, column in figures.revised:
         at = row * columns + column
         cells[at] = f"{printed(values[at], unit, commas=True)} r"
     line = " | %s" * columns + " |"
     between = f"{line}\n| "
     return f"| {between.join(labels)}{line}" % tuple(cells)
+
+
+def _decimals(values: list[int], places: int) -> list[str]:
+    """The values as `printed` has them, many at a time; a double holds more digits than a figure has."""
+    scale = 10**places
+    return (f"%.{places}f " * len(values) % tuple([value / scale for value in values])).split()
 
 
 def _foot(family: Family, revised: bool) -> str:

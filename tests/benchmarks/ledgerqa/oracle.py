@@ -1,4 +1,4 @@
-"""Reads figures off rendered bulletins with nothing but the documented conventions: no part of the generator."""
+"""Reads figures off rendered bulletins by the documented conventions alone, without the generator."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-MONTHS = "January February March April May June July August September October November December".split()
 DOLLARS = {"thousand": 1_000, "million": 1_000_000}
 TITLE = re.compile(r"^TABLE ([A-Z]+-\d+)\.—(.+?)(, Restated)?$")
 NOTE = re.compile(r'Table ([A-Z]+-\d+), "([^"]+)"')
 FIGURE = r"-?\d[\d,]*(?:\.\d+)?"
 CORRECTIONS = (
     re.compile(
-        rf'the figure for "(?P<label>[^"]+)" in (?P<month>\w+ \d+) was misprinted .*? should read (?P<new>{FIGURE}) '
-        rf"(?P<unit>\w+) dollars instead of (?P<old>{FIGURE}); .* should accordingly read (?P<total>{FIGURE}) "
-        rf"instead of (?P<old_total>{FIGURE})\."
+        r'the figure for "(?P<label>[^"]+)" in (?P<month>\w+ \d+) was misprinted .*? should read '
+        rf"(?P<new>{FIGURE}) (?P<unit>\w+) dollars instead of (?P<old>{FIGURE}); .* should accordingly read "
+        rf"(?P<total>{FIGURE}) instead of (?P<old_total>{FIGURE})\."
     ),
     re.compile(
-        rf'for (?P<month>\w+ \d+), the amount shown under "(?P<label>[^"]+)" as (?P<old>{FIGURE}) is corrected to '
-        rf"(?P<new>{FIGURE}) (?P<unit>\w+) dollars, and the total for the month from (?P<old_total>{FIGURE}) to "
-        rf"(?P<total>{FIGURE})\."
+        rf'for (?P<month>\w+ \d+), the amount shown under "(?P<label>[^"]+)" as (?P<old>{FIGURE}) is '
+        rf"corrected to (?P<new>{FIGURE}) (?P<unit>\w+) dollars, and the total for the month from "
+        rf"(?P<old_total>{FIGURE}) to (?P<total>{FIGURE})\."
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 
 from tests.benchmarks.ledgerqa.conftest import Dataset
 from tests.benchmarks.ledgerqa.oracle import Record, read_notes
@@ -62,7 +63,7 @@ def test_a_fiscal_year_is_the_sum_of_its_twelve_months(dataset: Dataset) -> None
 def test_a_figure_changes_exactly_where_it_is_marked_or_corrected(dataset: Dataset) -> None:
     marked = noted = units = 0
     for prints in dataset.oracle.prints.values():
-        for before, after in zip(prints, prints[1:], strict=False):
+        for before, after in pairwise(prints):
             if after.note:
                 assert before.dollars == after.old != after.dollars
                 noted += 1

@@ -13,6 +13,8 @@ import pytest
 from pipeline.benchmarks.ledgerqa import answer_format
 from pipeline.benchmarks.ledgerqa.phrasings_apart import APART
 from pipeline.benchmarks.ledgerqa.phrasings_built import BUILT
+from pipeline.benchmarks.scorers import officeqa
+from pipeline.benchmarks.tasks import Gold
 from tests.benchmarks.ledgerqa.conftest import Dataset
 from tests.benchmarks.ledgerqa.oracle import DOLLARS, Key, Record, amount, evaluate
 
@@ -253,3 +255,12 @@ def test_the_two_sets_of_phrasings_share_no_wording() -> None:
         return {" ".join(part[at : at + 4]) for part in parts for at in range(len(part) - 3)}
 
     assert not words(BUILT.frames) & words(APART.frames)
+
+
+def test_the_official_scorer_takes_golds_and_refuses_stale_answers(dataset: Dataset) -> None:
+    for gold in dataset.golds.values():
+        exact = {m.metric: m.value for m in officeqa.score(Gold(gold["answer"]), gold["answer"])}
+        assert set(exact.values()) == {1.0}, gold["id"]
+        if gold["stale_answer"] is not None:
+            metrics = officeqa.score(Gold(gold["answer"]), gold["stale_answer"])
+            assert next(m.value for m in metrics if m.metric == "exact") == 0.0, gold["id"]

@@ -1,0 +1,252 @@
+"""A dataset is the same everywhere, of the size asked, written whole, and read back as a benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.benchmarks.ledgerqa import Kind, LedgerQAConfig, Manifest, generate, load
+from pipeline.benchmarks.ledgerqa.dataset import BYTES_PER_TOKEN
+from pipeline.benchmarks.tasks import Benchmark, Span
+from pipeline.errors import BenchmarkError
+from pipeline.plugins import locate
+
+SMALL = LedgerQAConfig(seed=3, tokens=20_000, questions_per_kind=4)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("LONGHARNESS_CACHE", str(cache))
+    return cache
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def in_another_process(folder: Path, hash_seed: str, processes: int) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from pipeline.benchmarks.ledgerqa import LedgerQAConfig, generate\n"
+        "if __name__ == '__main__':\n"
+        f"    config = LedgerQAConfig(seed=3, tokens=20_000, questions_per_kind=4, processes={processes})\n"
+        "    generate(config, Path(sys.argv[1]))\n"
+    )
+    script = folder.parent / f"{folder.name}.py"
+    script.write_text(code)
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, str(script), str(folder)], check=True, env=environment, timeout=120)
+
+
+def test_bytes_do_not_depend_on_process_hash_seed_or_process_count(tmp_path: Path) -> None:
+    generate(SMALL, tmp_path / "here")
+    in_another_process(tmp_path / "one", hash_seed="1", processes=1)
+    in_another_process(tmp_path / "two", hash_seed="2", processes=2)
+    here = contents(tmp_path / "here")
+    assert len(here) > 8
+    assert contents(tmp_path / "one") == here
+    assert contents(tmp_path / "two") == here
+
+
+def test_bytes_of_this_version_are_known(tmp_path: Path) -> None:
+    """A change of format or arithmetic must raise `VERSION`; other platforms must give these bytes too."""
+    manifest = generate(SMALL, tmp_path / "dataset")
+    assert (manifest.version, {name: digits[:16] for name, digits in manifest.sha256.items()}) == KNOWN
+
+
+def test_another_seed_gives_other_documents_and_questions(tmp_path: Path) -> None:
+    one = generate(SMALL, tmp_path / "one")
+    two = generate(replace(SMALL, seed=4), tmp_path / "two")
+    assert all(one.sha256[part] != two.sha256[part] for part in one.sha256)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "seed"), [(10_000, 0), (10_000, 1), (50_000, 2), (50_000, 3), (1_000_000, 4)]
+)
+def test_sizes_are_near_the_tokens_asked(tmp_path: Path, tokens: int, seed: int) -> None:
+    config = LedgerQAConfig(seed=seed, tokens=tokens, questions_per_kind=2)
+    manifest = generate(config, tmp_path / "dataset")
+    documents = list((tmp_path / "dataset" / "documents").iterdir())
+    size = sum(path.stat().st_size for path in documents)
+    assert abs(size / BYTES_PER_TOKEN / tokens - 1) < 0.1
+    assert manifest.bytes == size
+    assert manifest.documents == len(documents)
+
+
+def test_distractors_are_further_tables_of_the_same_name(tmp_path: Path) -> None:
+    bases = {}
+    for distractors in (0, 3):
+        folder = tmp_path / str(distractors)
+        generate(replace(SMALL, tokens=60_000, distractors=distractors), folder)
+        text = next((folder / "documents").iterdir()).read_text("utf-8")
+        titles = {line.partition("—")[2] for line in text.split("\n") if line.startswith("TABLE ")}
+        bases[distractors] = {title.rpartition(", ")[2] for title in titles if not title.endswith("Restated")}
+    assert [len(found) for found in bases.values()] == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"tokens": 9_999}, "tokens=9999"),
+        ({"tokens": 2_000_000_000}, "tokens=2000000000"),
+        ({"distractors": 4}, "distractors=4"),
+        ({"questions_per_kind": 0}, "questions_per_kind=0"),
+        ({"errata_percent": -1}, "errata_percent=-1"),
+        ({"kinds": []}, "kinds"),
+        ({"tokens": 10_000, "distractors": 3}, "raise tokens"),
+        ({"tokens": 10_000, "questions_per_kind": 5_000}, "lower questions_per_kind"),
+        (
+            {"kinds": [Kind.revision], "revision_percent": 0, "errata_percent": 0, "restated_percent": 0},
+            "revision",
+        ),
+    ],
+)
+def test_what_can_not_be_made_is_a_clear_error(tmp_path: Path, change: dict[str, object], names: str) -> None:
+    with pytest.raises(BenchmarkError, match=names):
+        generate(replace(SMALL, **change), tmp_path / "dataset")
+    assert not list(tmp_path.glob("*dataset*"))
+
+
+def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "dataset").mkdir()
+    (tmp_path / "dataset" / "mine.txt").write_text("mine")
+    with pytest.raises(BenchmarkError, match="not empty"):
+        generate(SMALL, tmp_path / "dataset")
+    assert contents(tmp_path / "dataset") == {"mine.txt": b"mine"}
+
+
+def test_the_manifest_and_the_datasheet_tell_how_to_make_it_again(tmp_path: Path) -> None:
+    manifest = generate(SMALL, tmp_path / "dataset")
+    written = json.loads((tmp_path / "dataset" / "manifest.json").read_bytes())
+    assert Manifest(**written) == manifest
+    sheet = (tmp_path / "dataset" / "README.md").read_text("utf-8")
+    for name, value in written["parameters"].items():
+        assert f"`{name}`: {value}" in sheet
+
+
+# ---- loading
+
+
+def spans_hold(benchmark: Benchmark) -> int:
+    (folder,) = benchmark.corpora["ledgerqa"].folders
+    spans: list[Span] = [s for task in benchmark.tasks for s in (*task.gold.spans, *task.gold.stale_spans)]
+    for span in spans:
+        assert (folder / span.document).read_text("utf-8")[span.start : span.end] == span.quote
+    return len(spans)
+
+
+def test_a_benchmark_is_loaded_by_its_target() -> None:
+    benchmark = locate(SMALL._target_)(SMALL)
+    assert benchmark.name == "ledgerqa"
+    assert len(benchmark.tasks) == 16
+    assert spans_hold(benchmark) > 40
+    assert callable(locate(f"{benchmark.scorer}.score"))
+    for task in benchmark.tasks:
+        assert task.corpus in benchmark.corpora
+        assert task.fields["phrasing"] in ("built", "apart")
+        assert task.fields["kind"] in task.view.id
+        assert task.gold.documents == tuple(sorted({span.document for span in task.gold.spans}))
+
+
+def test_a_cached_dataset_is_used_as_it_is(own_cache: Path) -> None:
+    first = load(SMALL)
+    times = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*")}
+    assert load(replace(SMALL, processes=2, name="renamed")).tasks == first.tasks
+    assert {path: path.stat().st_mtime_ns for path in own_cache.rglob("*")} == times
+
+
+def test_other_parameters_are_another_dataset(own_cache: Path) -> None:
+    load(SMALL)
+    load(replace(SMALL, seed=4))
+    assert len(list((own_cache / "ledgerqa").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "damage", ["document lost", "document shortened", "questions changed", "no manifest"]
+)
+def test_a_damaged_dataset_is_made_anew(own_cache: Path, damage: str) -> None:
+    load(SMALL)
+    (folder,) = (own_cache / "ledgerqa").iterdir()
+    whole = contents(folder)
+    document = next((folder / "documents").iterdir())
+    match damage:
+        case "document lost":
+            document.unlink()
+        case "document shortened":
+            document.write_bytes(document.read_bytes()[:-10])
+        case "questions changed":
+            (folder / "questions.jsonl").write_bytes(b"")
+        case "no manifest":
+            (folder / "manifest.json").unlink()
+    assert len(load(SMALL).tasks) == 16
+    assert contents(folder) == whole
+
+
+def test_golds_decide_scores_and_nothing_else(own_cache: Path) -> None:
+    before = load(SMALL)
+    (path,) = (own_cache / "ledgerqa").glob("*/gold.jsonl")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    answers = [row["answer"] for row in rows]
+    for row, answer in zip(rows, reversed(answers), strict=True):
+        row["answer"] = answer
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    after = load(SMALL)
+    assert [task.view for task in after.tasks] == [task.view for task in before.tasks]
+    assert [task.fields for task in after.tasks] == [task.fields for task in before.tasks]
+    assert after.corpora == before.corpora
+    assert [task.gold.answer for task in after.tasks] == answers[::-1]
+
+
+def test_a_named_folder_is_read_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "dataset"
+    generate(SMALL, folder)
+    document = next((folder / "documents").iterdir())
+    document.write_text("edited", "utf-8")
+    benchmark = load(LedgerQAConfig(folder=str(folder)))
+    assert len(benchmark.tasks) == 16
+    assert benchmark.corpora["ledgerqa"].folders == (folder / "documents",)
+    assert document.read_text("utf-8") == "edited"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "names"),
+    [
+        ("gold.jsonl", "not json\n", "gold.jsonl, row 1"),
+        ("gold.jsonl", '{"id": "single-0000"}\n', "row 1: column 'answer'"),
+        ("gold.jsonl", "", "no row with id 'single-0000'"),
+        (
+            "questions.jsonl",
+            '{"id": "x", "kind": "single", "phrasing": "built"}\n',
+            "row 1: column 'question'",
+        ),
+        ("questions.jsonl", None, "questions.jsonl"),
+    ],
+)
+def test_malformed_files_are_named_with_row_and_column(
+    tmp_path: Path, file: str, text: str | None, names: str
+) -> None:
+    folder = tmp_path / "dataset"
+    generate(SMALL, folder)
+    if text is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(text)
+    with pytest.raises(BenchmarkError, match=names):
+        load(LedgerQAConfig(folder=str(folder)))
+
+
+KNOWN = (
+    1,
+    {
+        "documents": "b1454f4f9d7ae984",
+        "questions.jsonl": "480eb75049c571f6",
+        "gold.jsonl": "48d549e62ec3b3cd",
+    },
+)
