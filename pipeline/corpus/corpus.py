@@ -6,7 +6,6 @@ and attached by many processes without a copy.
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -182,16 +181,16 @@ class Corpus:
         hit. `order="document"` gives the same hits in passage order.
         """
         selected = self.matching(documents)
-        terms = tokens.terms(query)
-        ranking = self._searcher.rank(terms, self._outside(selected), top_k * CANDIDATES)
+        terms = self._searcher.terms(tokens.terms(query))
+        ranking = self._searcher.rank(list(terms.values()), self._outside(selected), top_k * CANDIDATES)
         groups = self._collapse(ranking.passages, top_k)
-        weights = self._weights(terms)
+        weights = self._searcher.weights(terms)
         scores = dict(zip(ranking.passages.tolist(), ranking.scores.tolist(), strict=True))
         leaders = sorted(groups) if order == "document" else list(groups)
         hits = tuple(self._hit(leader, scores[leader], weights, groups[leader]) for leader in leaders)
         ids = self._documents.ids
         first, last = (ids[selected[0]], ids[selected[-1]]) if len(selected) else ("", "")
-        return SearchResult(hits, len(selected), first, last, ranking.matched, ranking.indexed_terms)
+        return SearchResult(hits, len(selected), first, last, ranking.matched, len(terms))
 
     def _outside(self, selected: np.ndarray) -> list[tuple[int, int]]:
         """Return the ranges of passages of documents that are not selected."""
@@ -213,16 +212,6 @@ class Corpus:
             elif len(groups) < top:
                 groups[leader] = []
         return groups
-
-    def _weights(self, terms: Sequence[str]) -> dict[str, float]:
-        indptr, count = self._arrays["indptr"], len(self._arrays["passage_starts"])
-        weights = {}
-        for term in dict.fromkeys(terms):
-            number = self._searcher.term(term)
-            if number is not None:
-                frequency = int(indptr[number + 1] - indptr[number])
-                weights[term] = math.log(1 + (count - frequency + 0.5) / (frequency + 0.5))
-        return weights
 
     def _hit(self, passage: int, score: float, weights: Mapping[str, float], also: Sequence[int]) -> Hit:
         at = self._passage(passage)

@@ -44,7 +44,7 @@ class IndexBuilder(Protocol):
         ...
 
     def finish(self) -> Arrays:
-        """Return `data`, `indices`, `indptr`, and the sorted terms as `vocabulary`, `vocabulary_starts`."""
+        """Return `data`, `indices`, `indptr`, and the sorted terms, as `vocabulary` (blob, starts, keys)."""
         ...
 
 
@@ -141,10 +141,18 @@ def _norm(lengths: np.ndarray, config: IndexConfig) -> np.ndarray:
 def _blob(names: pa.Array) -> Arrays:
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum(pc.binary_length(names).to_numpy(), out=starts[1:])
-    return {
-        "vocabulary": np.frombuffer(b"".join(names.to_pylist()), np.uint8),
-        "vocabulary_starts": starts,
-    }
+    blob = np.frombuffer(b"".join(names.to_pylist()), np.uint8)
+    return {"vocabulary": blob, "vocabulary_starts": starts, "vocabulary_keys": _keys(blob, starts)}
+
+
+def _keys(blob: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return each term's first eight bytes as one number, in the order of the terms."""
+    padded = np.concatenate((blob, np.zeros(8, np.uint8)))
+    keys = np.zeros(len(starts) - 1, np.uint64)
+    for place in range(8):
+        inside = place < np.diff(starts)
+        keys = (keys << np.uint64(8)) | np.where(inside, padded[starts[:-1] + place], 0).astype(np.uint64)
+    return keys
 
 
 class Reference:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,7 +24,6 @@ class Ranking:
     passages: np.ndarray
     scores: np.ndarray
     matched: int
-    indexed_terms: int
 
 
 class _Scorer(Protocol):
@@ -75,35 +76,44 @@ class Searcher:
             else _Reference(arrays, padded, passages)
         )
         self._vocabulary, self._starts = arrays["vocabulary"], arrays["vocabulary_starts"]
+        self._keys, self._indptr, self._passages = arrays["vocabulary_keys"], arrays["indptr"], passages
         self._contents, self._contents_weight = arrays["contents"], np.float32(config.contents_weight)
 
-    def term(self, name: str) -> int | None:
-        """Return a term's number, or None if no passage has it."""
-        wanted = name.encode()
-        low, high = 0, len(self._starts) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._name(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self._starts) - 1 and self._name(low) == wanted else None
+    def terms(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of those terms that some passage has, in the order of `names`, each once.
+
+        Eight bytes of each term, as one number, narrow the search in the sorted vocabulary down.
+        """
+        wanted = [name.encode() for name in dict.fromkeys(names)]
+        keys = np.array([int.from_bytes(name[:8].ljust(8, b"\0")) for name in wanted], np.uint64)
+        firsts = np.searchsorted(self._keys, keys, "left").tolist()
+        ends = np.searchsorted(self._keys, keys, "right").tolist()
+        found = {}
+        for name, first, end in zip(wanted, firsts, ends, strict=True):
+            number = bisect_left(range(end), name, lo=first, key=self._name)
+            if number < end and self._name(number) == name:
+                found[name.decode()] = number
+        return found
 
     def _name(self, term: int) -> bytes:
         return self._vocabulary[self._starts[term] : self._starts[term + 1]].tobytes()
 
-    def rank(self, terms: Sequence[str], excluded: Sequence[tuple[int, int]], top: int) -> Ranking:
-        """Return the `top` best passages that lie in none of the `excluded` ranges of passages.
+    def weights(self, terms: Mapping[str, int]) -> dict[str, float]:
+        """Return the terms' inverse document frequencies."""
+        return {
+            name: math.log(1 + (self._passages - frequency + 0.5) / (frequency + 0.5))
+            for name, number in terms.items()
+            for frequency in [int(self._indptr[number + 1] - self._indptr[number])]
+        }
 
-        A term that the query repeats counts once.
-        """
-        numbers = [number for name in dict.fromkeys(terms) if (number := self.term(name)) is not None]
-        scores = self._scorer.scores(numbers)
+    def rank(self, terms: Sequence[int], excluded: Sequence[tuple[int, int]], top: int) -> Ranking:
+        """Return the `top` best passages that lie in none of the `excluded` ranges of passages."""
+        scores = self._scorer.scores(terms)
         scores[self._contents] *= self._contents_weight
         for start, end in excluded:
             scores[start:end] = 0
         passages = best(scores, top)
-        return Ranking(passages, scores[passages], int(np.count_nonzero(scores > 0)), len(numbers))
+        return Ranking(passages, scores[passages], int(np.count_nonzero(scores > 0)))
 
 
 def best(scores: np.ndarray, top: int) -> np.ndarray:

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.corpus.tables import year_of
 from pipeline.corpus.titles import MONTHS
-from pipeline.corpus.tokens import fold, split
+from pipeline.corpus.tokens import fold
 
 LENGTH = 440
 """Characters of a passage's own lines in a snippet; a table's title, unit line and header come on top."""
 
 _LINE = 240
 _NAN = re.compile(r"\| nan (?=\|)")
+_ROUGH = re.compile(r"[^\W_]+(?:[-.][0-9]+)?")
 _LABEL = re.compile(r"[|\s]*([A-Za-z]+)")
 
 
@@ -39,12 +40,12 @@ def snippet(text: str, weights: Mapping[str, float], above: str | None = None) -
 
 
 def _weight(line: str, weights: Mapping[str, float]) -> float:
-    """Return the summed weights of the terms that occur in `line`."""
-    folded = fold(line)
-    bare = folded.replace(",", "").replace(".", "")
-    if not any(term.replace(".", "") in bare or term == "percent" for term in weights):
-        return 0.0  # no term can occur: cheaper than splitting the line
-    found = set(split(folded))
+    """Return the summed weights of the terms that occur in `line`.
+
+    This runs for every line of every hit: it splits more roughly, and much faster, than the index does.
+    """
+    found = set(_ROUGH.findall(fold(line).replace(",", "")))
+    found.update([number.rstrip("0").rstrip(".") for number in found if "." in number])
     return sum(weight for term, weight in weights.items() if term in found)
 
 

@@ -27,6 +27,9 @@ _BETWEEN = 12
 _FILLER = re.compile(r"Unnamed: \d+_level_\d+|nan")
 _RULE = re.compile(r"[|\s:-]+")
 _YEAR = re.compile(r"\b(?:1[789]|20)\d\d\b")
+_HEADER_ROW = re.compile(r"[^\d(]*(?:\s+\(\d{1,2}\))+\s*|(?:\s*(?:1[789]|20)\d\d(?:\s?[rp])?\b)*\s*")
+"""Column numbers, years alone, or nothing: as a row, it still belongs to the header."""
+
 _GAP = re.compile(r"\s{2,}|\.{2,}|\|")
 
 
@@ -98,9 +101,8 @@ def _parted(lines: Lines, rows: Rows, first: int, end: int) -> bool:
 
 def _layout_table(lines: Lines, first: int, end: int, heading: Heading) -> TableLines:
     body = first
-    while body + 1 < end and not re.search(r"[A-Za-z]|\b(?:1[789]|20)\d\d\b.*\.\.", lines.text(body)):
-        body += 1  # rows of column numbers or of years alone belong to the header
-    body = body if body + 1 < end else first
+    while body + 1 < end and _HEADER_ROW.fullmatch(lines.text(body)):
+        body += 1
     texts = [lines.text(line) for line in range(heading.header, body) if not lines.blank[line]]
     header = "\n".join(texts)
     if len(header) > HEADER:
