@@ -74,6 +74,7 @@ def dry_run(spec: RunSpec, json: bool) -> int:
     with shown(Progress()) as progress:
         library = Library(progress)
         plan = plan_run(spec, library)
+        progress.stage = "planned"
     facts: list[dict[str, Any]] = []
     for name, arm in plan.arms.items():
         episodes = len(arm.tasks) * len(spec.seeds)

@@ -129,16 +129,15 @@ class AttemptRecorder:
     def __init__(self, segment: Segment, episode: str, attempt: int) -> None:
         self._segment = segment
         self._key = {"v": VERSION, "episode": episode, "attempt": attempt}
-        self._start = segment.size
+        self._start: int | None = None
         self.turns = 0
         self.usage = Usage()
 
     def turn(self, turn: int, completion: Completion, state_sha256: str) -> None:
         """Record turn `turn`."""
         used = completion.usage
-        self._segment.append(
-            self._key
-            | {
+        self._append(
+            {
                 "turn": turn,
                 "response": completion.text,
                 "reasoning": completion.reasoning,
@@ -160,13 +159,12 @@ class AttemptRecorder:
 
     def failed_request(self, turn: int, requests: tuple[RequestRecord, ...]) -> None:
         """Record the exchanges of a request that gave no reply."""
-        self._segment.append(self._key | {"turn": turn, "failed": True, "requests": requests})
+        self._append({"turn": turn, "failed": True, "requests": requests})
 
     def end(self, outcome: Outcome, seconds: float) -> Attempt:
         """Record the end, after `seconds`, and return where the attempt lies."""
-        self._segment.append(
-            self._key
-            | {
+        start = self._append(
+            {
                 "end": True,
                 "status": outcome.status,
                 "answer": outcome.answer,
@@ -180,11 +178,18 @@ class AttemptRecorder:
             self._key["episode"],  # type: ignore[arg-type]
             self._key["attempt"],  # type: ignore[arg-type]
             self._segment.path.name,
-            self._start,
+            start,
             self._segment.size,
             self.turns,
             outcome.status,
         )
+
+    def _append(self, facts: Mapping[str, Any]) -> int:
+        """Write a line and return where the attempt's first line begins."""
+        if self._start is None:
+            self._start = self._segment.size
+        self._segment.append(self._key | facts)
+        return self._start
 
 
 def scan(folder: Path) -> list[Attempt]:
