@@ -112,7 +112,7 @@ class Families:
         self._siblings = 1 + distractors
         stream = Stream(key, Purpose.topics)
         self._first = stream.below(len(FIELDS))
-        self._stride = next(n for n in iter(lambda: stream.between(5, 59), None) if gcd(n, len(FIELDS)) == 1)
+        self._stride = stream.pick([n for n in range(3, len(FIELDS)) if gcd(n, len(FIELDS)) == 1])
         self.most = GROUPS * self._siblings
 
     def siblings(self, number: int, families: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,13 +43,24 @@ def load(config: LedgerQAConfig) -> Benchmark:
     known = orjson.dumps([VERSION, parameters(config)], option=orjson.OPT_SORT_KEYS)
     folder = cache_dir() / "ledgerqa" / hashlib.sha256(known).hexdigest()[:32]
     if not _intact(folder, config):
+        _fill(folder, config)
+    return _benchmark(config.name, folder)
+
+
+def _fill(folder: Path, config: LedgerQAConfig) -> None:
+    """Generate beside the folder, then put it in place unless another process was quicker."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:
+        made = Path(temporary) / "dataset"
+        generate(config, made)
+        if _intact(folder, config):
+            return
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            generate(config, folder)
-        except (BenchmarkError, OSError):
-            if not _intact(folder, config):  # else another process was quicker
+            made.rename(folder)
+        except OSError:
+            if not _intact(folder, config):
                 raise
-    return _benchmark(config.name, folder)
 
 
 def _intact(folder: Path, config: LedgerQAConfig) -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def test_distractors_are_further_tables_of_the_same_name(tmp_path: Path) -> None
         ({"errata_percent": -1}, "errata_percent=-1"),
         ({"kinds": []}, "kinds"),
         ({"tokens": 10_000, "distractors": 3}, "raise tokens"),
-        ({"tokens": 10_000, "questions_per_kind": 5_000}, "lower questions_per_kind"),
+        ({"tokens": 10_000, "kinds": [Kind.revision], "questions_per_kind": 900}, "lower questions_per_kind"),
         (
             {"kinds": [Kind.revision], "revision_percent": 0, "errata_percent": 0, "restated_percent": 0},
             "revision",
@@ -160,6 +161,14 @@ def test_a_cached_dataset_is_used_as_it_is(own_cache: Path) -> None:
     times = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*")}
     assert load(replace(SMALL, processes=2, name="renamed")).tasks == first.tasks
     assert {path: path.stat().st_mtime_ns for path in own_cache.rglob("*")} == times
+
+
+def test_two_that_load_at_once_share_one_dataset(own_cache: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(load, [SMALL, SMALL])
+    assert one.tasks == two.tasks
+    assert spans_hold(two) > 40
+    assert len(list((own_cache / "ledgerqa").iterdir())) == 1
 
 
 def test_other_parameters_are_another_dataset(own_cache: Path) -> None:
@@ -245,8 +254,8 @@ def test_malformed_files_are_named_with_row_and_column(
 KNOWN = (
     1,
     {
-        "documents": "b1454f4f9d7ae984",
-        "questions.jsonl": "480eb75049c571f6",
-        "gold.jsonl": "48d549e62ec3b3cd",
+        "documents": "863c38f8c484bf34",
+        "questions.jsonl": "f24ec394eccb28a6",
+        "gold.jsonl": "cdccba04e3f6ddb5",
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import Any
 
@@ -161,10 +161,12 @@ def test_every_revision_of_one_figure_has_an_outdated_print(dataset: Dataset) ->
 
 def test_distractors_give_another_answer(dataset: Dataset) -> None:
     checked = 0
+    titles: dict[str, set[str]] = defaultdict(set)
+    for key in dataset.oracle.prints:
+        titles[key.title.rpartition(", ")[0]].add(key.title)
     for question, gold, records in cases(dataset):
         names = records[0].key.title.rpartition(", ")[0]
-        titles = {key.title for key in dataset.oracle.prints if key.title.startswith(f"{names}, ")}
-        for title in titles - {records[0].key.title}:
+        for title in titles[names] - {records[0].key.title}:
             others = []
             for record in records:
                 key = Key(title, record.key.row, record.key.column)
