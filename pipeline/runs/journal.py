@@ -128,7 +128,8 @@ class AttemptRecorder:
 
     def __init__(self, segment: Segment, episode: str, attempt: int) -> None:
         self._segment = segment
-        self._key = {"v": VERSION, "episode": episode, "attempt": attempt}
+        self._episode = episode
+        self._attempt = attempt
         self._start: int | None = None
         self.turns = 0
         self.usage = Usage()
@@ -175,8 +176,8 @@ class AttemptRecorder:
             }
         )
         return Attempt(
-            self._key["episode"],  # type: ignore[arg-type]
-            self._key["attempt"],  # type: ignore[arg-type]
+            self._episode,
+            self._attempt,
             self._segment.path.name,
             start,
             self._segment.size,
@@ -188,7 +189,7 @@ class AttemptRecorder:
         """Write a line and return where the attempt's first line begins."""
         if self._start is None:
             self._start = self._segment.size
-        self._segment.append(self._key | facts)
+        self._segment.append({"v": VERSION, "episode": self._episode, "attempt": self._attempt, **facts})
         return self._start
 
 
