@@ -6,10 +6,8 @@ with what is to be told and logged, or raises `InvalidOperation`, and then nothi
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 from pipeline.corpus import Corpus
@@ -18,14 +16,12 @@ from pipeline.harness import answers, observation
 from pipeline.harness.calculator import evaluate
 from pipeline.harness.config import HarnessConfig
 from pipeline.harness.forms import validate
+from pipeline.harness.locations import clip, locate, nearest, too_large
 from pipeline.harness.observation import Served, Told
 from pipeline.harness.operations import (
     Compute,
-    DocumentLocation,
     Final,
-    Location,
     Operation,
-    PassageLocation,
     Read,
     Revise,
     Search,
@@ -39,7 +35,6 @@ from pipeline.harness.turn import Fault
 from pipeline.protocols import TaskView
 
 Event = Mapping[str, Any]
-_COMPARED = 1_000  # ids on either side that a wrong one is compared with, to name the nearest
 _LARGE = 2**63  # an integer result from here on is kept as a float, as JSON and tables have it
 _FEW_DOCUMENTS = 3  # a filter that selects no more has their tables listed
 
@@ -121,18 +116,8 @@ def _no_match(corpus: Corpus, patterns: Sequence[str]) -> str:
     sought = ", ".join(repr(pattern[:60]) for pattern in patterns[:5])
     return (
         f"no document matches {sought}: give ids, or globs in which case matters and * crosses /; "
-        f"{_nearest(corpus, patterns[0].strip('*'))}"
+        f"{nearest(corpus, patterns[0].strip('*'))}"
     )
-
-
-def _nearest(corpus: Corpus, document: str) -> str:
-    """Name the document ids most like `document`."""
-    ids = corpus.document_ids
-    at = bisect_left(ids, document)
-    around = ids[max(0, at - _COMPARED) : at + _COMPARED]
-    folded = {name.casefold(): name for name in around}
-    close = [folded[name] for name in get_close_matches(document[:200].casefold(), folded, n=3, cutoff=0.4)]
-    return f"the nearest ids are {', '.join(close or [*ids[:2], *ids[-1:]][: len(ids)])}"
 
 
 # --- read
@@ -140,12 +125,12 @@ def _nearest(corpus: Corpus, document: str) -> str:
 
 def _read(environment: Environment, state: State, operation: Read, turn: int) -> Effect:
     corpus = environment.corpus
-    ranges = [_resolve(corpus, location) for location in operation.locations]
-    pieces = _clip(corpus, ranges, environment.config.budget.tokens_per_read)
+    ranges = [locate(corpus, location) for location in operation.locations]
+    pieces = clip(corpus, ranges, environment.config.budget.tokens_per_read)
     spent = sum(corpus.tokens(*piece) for piece in pieces)
     left = state.budget.read_tokens_left
     if spent > left:
-        raise InvalidOperation("read_budget_exhausted", _too_large(corpus, pieces, spent, left))
+        raise InvalidOperation("read_budget_exhausted", too_large(corpus, pieces, left))
     sources, reads, events = state.sources, [], []
     for (number, start, end), (_, _, wanted) in zip(pieces, ranges, strict=True):
         document = corpus.document_ids[number]
@@ -175,88 +160,6 @@ def _as_json(served: Served) -> dict[str, Any]:
         "tokens": served.tokens,
         "next": served.next,
     }
-
-
-Range = tuple[int, int, int]  # document number, start, end
-
-
-def _resolve(corpus: Corpus, location: Location) -> Range:
-    """Find a location's document and range (contract 3.5); an end beyond the text is the text's end."""
-    if isinstance(location, PassageLocation):
-        passage = corpus.passage(location.passage)
-        number = corpus.number(passage.document) if passage else None
-        if passage is None or number is None:
-            raise InvalidOperation("unknown_passage", _no_passage(corpus, location.passage))
-        return number, passage.start, passage.end
-    number = corpus.number(location.document)
-    if number is None:
-        raise InvalidOperation(
-            "unknown_document",
-            f"there is no document {location.document[:80]!r}; {_nearest(corpus, location.document)}",
-        )
-    return number, *_bounds(location, corpus.length(number))
-
-
-def _bounds(location: DocumentLocation, length: int) -> tuple[int, int]:
-    start = 0 if location.start is None else location.start
-    end = length if location.end is None else location.end
-    sent = f"[{start}:{end}] of {location.document}, which has the range [0:{length}]"
-    if start < 0:
-        raise InvalidOperation("invalid_range", f"start is negative in {sent}: offsets count from 0")
-    if location.end is not None and start >= end:
-        raise InvalidOperation("invalid_range", f"start is not before end in {sent}")
-    if start >= length:
-        raise InvalidOperation("invalid_range", f"start is beyond the text in {sent}")
-    return start, min(end, length)
-
-
-def _no_passage(corpus: Corpus, passage: str) -> str:
-    """Say which passages there are instead: ids are numbered without a gap, so bisection finds the last."""
-    document = passage.rpartition("#")[0] or passage
-    if corpus.passage(f"{document}#0") is None:
-        return (
-            f"there is no passage {passage[:80]!r}: an id is DOCUMENT#n, as search gives it; "
-            f"{_nearest(corpus, document)}"
-        )
-    there, beyond = 0, 1
-    while corpus.passage(f"{document}#{beyond}"):
-        there, beyond = beyond, beyond * 2
-    while beyond - there > 1:
-        middle = (there + beyond) // 2
-        if corpus.passage(f"{document}#{middle}"):
-            there = middle
-        else:
-            beyond = middle
-    return f"there is no passage {passage[:80]!r}: {document} has the passages #0 to #{there}"
-
-
-def _clip(corpus: Corpus, ranges: Sequence[Range], tokens: int) -> list[Range]:
-    """Cut a read after `tokens`, counted over its locations in order (contract 3.6).
-
-    What comes after the cut is not served: its range is empty.
-    """
-    pieces: list[Range] = []
-    cut = False
-    for number, start, end in ranges:
-        stop = start if cut else corpus.clip(number, start, end, tokens)
-        cut = cut or stop < end
-        tokens -= corpus.tokens(number, start, stop)
-        pieces.append((number, start, stop))
-    return pieces
-
-
-def _too_large(corpus: Corpus, pieces: Sequence[Range], spent: int, left: int) -> str:
-    """Say how much of a read would fit in the tokens left (contract 3.7)."""
-    said = f"the read takes {spent} tokens and {left} are left"
-    fitting = _clip(corpus, pieces, left)
-    for index, ((number, start, wanted), (_, _, end)) in enumerate(zip(pieces, fitting, strict=True)):
-        if start < end < wanted:
-            return (
-                f"{said}: the largest end that fits is {end}, of {corpus.document_ids[number]} from {start}"
-            )
-        if end < wanted and index:
-            return f"{said}: the first {index} of the locations fit, the next does not"
-    return f"{said}: nothing of it fits; work with what has been read"
 
 
 # --- evidence

@@ -9,7 +9,7 @@ from pipeline.protocols import AnswerFormat
 
 _NUMBER = re.compile(
     r"(?P<open>\()?[-−+]?[$€£¥]?[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.(?P<decimals>\d+))?(?P<percent>\s?%)?(?(open)\))"
-    r"(?:\s+(?P<unit>\S.*))?"
+    r"(?:\s+(?P<unit>[^\d\s][^\d]*))?"
 )
 
 

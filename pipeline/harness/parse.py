@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from pipeline.errors import InvalidOperation
 
 MAX_DEPTH = 64  # of nested objects and lists; an operation has 6 at most
-_MAX_WORK = 16  # characters scanned, over the text's length: bounds what unclosed brackets can cost
+_MAX_WORK = 4  # characters scanned, over the text's length: bounds what unclosed brackets can cost
 _MAX_DIGITS = 300  # of an integer: a float has 309 at most
 _OPEN = re.compile(r'\{(?=\s*["}])')
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>")?|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\]]|[\s,:0-9eE.+\-truefalsn]+', re.DOTALL)
 _BARE = 'wrap the operation: {"operation": {"name": …}}'
 
 
@@ -79,15 +79,17 @@ class _Scan:
         position, work = 0, 0
         while (opening := _OPEN.search(self.text, position)) and work <= _MAX_WORK * len(self.text):
             start = opening.start()
-            end, closed = self._extent(start)
-            found = self._load(start, end) if closed else None
-            if found is None:
+            end, depth = self._extent(start)
+            if depth > MAX_DEPTH:
+                self._break(start, f"it is nested more than {MAX_DEPTH} deep")
+                position = end
+            elif depth and (found := self._load(start, end)) is not None:
+                self.bare = self.bare or "name" in found
+                position = end
+                yield found
+            else:
                 work += end - start
                 position = start + 1
-                continue
-            self.bare = self.bare or "name" in found
-            yield found
-            position = end
 
     def complaint(self) -> str:
         """Say why the text holds no operation."""
@@ -99,30 +101,34 @@ class _Scan:
             return f"the reply has a JSON object but no `operation` key: {_BARE}"
         return 'the reply holds no JSON object with an `operation` key: send {"operation": {"name": …}}'
 
-    def _extent(self, start: int) -> tuple[int, bool]:
-        """Where the brackets that open at `start` are closed, or where that fails."""
+    def _extent(self, start: int) -> tuple[int, int]:
+        """Where the bracket at `start` is closed, and how deep what it holds is; depth 0 if it never is."""
         expected: list[str] = []
+        depth, reached = 0, start
         for token in _TOKEN.finditer(self.text, start):
             bracket = token[0]
+            if token.start() != reached:
+                break
+            reached = token.end()
             if bracket in ("{", "["):
                 expected.append("}" if bracket == "{" else "]")
-                if len(expected) > MAX_DEPTH:
-                    return self._break(start, f"nested more than {MAX_DEPTH} deep"), False
+                depth = max(depth, len(expected))
             elif bracket in ("}", "]"):
                 if bracket != expected.pop():
-                    return self._break(start, f"{bracket} closes nothing", token.start()), False
+                    self._break(start, f"{bracket} at character {token.start()} closes nothing")
+                    return token.start(), 0
                 if not expected:
-                    return token.end(), True
-            elif not token["closed"]:
-                break
-        return self._break(start, "it ends too early", len(self.text)), False
+                    return token.end(), depth
+        end = reached == len(self.text)
+        self._break(start, "it ends too early" if end else f"unexpected character {reached}")
+        return reached, 0
 
     def _load(self, start: int, end: int) -> dict[str, Any] | None:
+        text = self.text[start:end]
         try:
-            found: dict[str, Any] = json.loads(
-                self.text[start:end], parse_float=Decimal, parse_int=_integer, parse_constant=_refuse
-            )
-            json.dumps(found, ensure_ascii=False).encode()
+            found: dict[str, Any] = _DECODER.decode(text)
+            if "\\u" in text:
+                json.dumps(found, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             self._break(start, "a string holds half of a surrogate pair")
         except ValueError as error:
@@ -131,10 +137,8 @@ class _Scan:
             return found
         return None
 
-    def _break(self, start: int, why: str, at: int | None = None) -> int:
-        if self.broken is None:
-            self.broken = (start, why if at is None else f"{why}, at character {at}")
-        return len(self.text) if at is None else at
+    def _break(self, start: int, why: str) -> None:
+        self.broken = self.broken or (start, why)
 
 
 def _integer(digits: str) -> int:
@@ -143,5 +147,4 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=_integer)

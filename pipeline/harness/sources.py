@@ -67,8 +67,10 @@ class Sources:
         source = Source(f"s{len(self.entries) + 1}", document, start, end, digest, tokens, turn)
         return Sources((*self.entries, source), {**self._by_range, (document, start, end): source}), source
 
-    def get(self, source_id: str) -> Source | None:
+    def get(self, source_id: str | None) -> Source | None:
         """Return the source with this id, if there is one."""
+        if source_id is None:
+            return None
         number = source_id[1:]
         if source_id[:1] != "s" or not (number.isascii() and number.isdigit() and len(number) < 10):
             return None

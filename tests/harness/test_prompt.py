@@ -1,0 +1,245 @@
+"""What the model is shown: contract 5, and the variants' prompts of section 6."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.corpus import estimate_tokens
+from pipeline.errors import ConfigError
+from pipeline.harness import LongHarness, Reply
+from pipeline.harness.config import ActionConfig, ActionMode, HarnessConfig, Reasoning
+from pipeline.harness.observation import fenced, tail
+from pipeline.harness.prompt import Prompt, prompt_sha256, replayed, sent_schema, system_prompt, task_message
+from pipeline.harness.variants import VARIANTS, variant
+from pipeline.protocols import Message
+from tests.harness.conftest import DOCUMENTS, Episode, Opener, compute, op, read, revise, search, upsert
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def golden(name: str, text: str) -> None:
+    """Compare with the golden file; delete it to have it written anew."""
+    path = GOLDEN / name
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        pytest.fail(f"{path} was missing and is written now: read it, then run again")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_5_1_the_system_prompt_and_schema_are_as_reviewed(name: str) -> None:
+    config = variant(name)
+    schema = json.dumps(sent_schema(config), indent=1)
+    golden(f"prompt_{name}.md", f"{system_prompt(config)}\n\n--- schema ---\n{schema}\n")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("mode", ActionMode)
+def test_5_2_system_prompt_and_schema_take_at_most_2000_tokens(name: str, mode: ActionMode) -> None:
+    config = variant(name)
+    config.action = ActionConfig(mode, max_string=2_000)
+    schema = sent_schema(config)
+    assert (schema is None) == (mode is ActionMode.text)
+    sent = orjson.dumps(schema).decode() if schema else ""
+    assert estimate_tokens(system_prompt(config)) + estimate_tokens(sent) <= 2_000
+
+
+def test_5_2_without_a_schema_the_prompt_carries_it() -> None:
+    config = HarnessConfig(action=ActionConfig(ActionMode.text))
+    schema = json.dumps(sent_schema(HarnessConfig()), separators=(",", ":"))
+    assert schema in system_prompt(config) and schema not in system_prompt(HarnessConfig())
+
+
+@pytest.mark.parametrize(
+    ("name", "has", "lacks"),
+    [
+        ("full", ["upsert", "revise", '"conclusion"', "gaps", "refute"], ["`notes`", '"notes"']),
+        (
+            "no_state",
+            ['"sources": ["s1"'],
+            ["upsert", '"revise"', '"conclusion"', '"notes"', "gap", "e1", "evidence"],
+        ),
+        ("no_coevolution", ["upsert", "revise"], ['"conclusion"', '"notes"', "gap", "refute", "hypothes"]),
+        ("append_only", ["upsert", '"conclusion"', "refute"], ['"revise"', "replacement", "Replaces"]),
+        ("no_guidance", ["upsert", "revise", '"conclusion"', "reassess"], ["refute", "pursue the one"]),
+        (
+            "notes",
+            ["upsert", "revise", '"notes"', "refute", "hypotheses", "gaps"],
+            ['"conclusion"', '"established"'],
+        ),
+    ],
+)
+def test_6_a_prompt_tells_of_what_its_variant_has_and_of_no_more(
+    name: str, has: list[str], lacks: list[str]
+) -> None:
+    shown = system_prompt(variant(name)) + json.dumps(sent_schema(variant(name)))
+    assert [part for part in has if part not in shown] == []
+    assert [part for part in lacks if part in shown] == []
+
+
+def test_5_2_the_first_message_has_question_answer_format_and_document_map(episode: Opener) -> None:
+    opened = episode()
+    said = task_message(opened.environment)
+    outline = opened.environment.corpus.outline(4_000)
+    assert said == (
+        "Question:\nWhat were the expenditures?\n\nAnswer format:\nOne non-empty line.\n\n"
+        f"Documents ({len(DOCUMENTS)}):\n{outline}"
+    )
+
+
+def test_5_4_the_document_map_is_bounded(episode: Opener) -> None:
+    opened = episode()
+    opened.environment.config.document_map_tokens = 30
+    outline = task_message(opened.environment).partition(f"Documents ({len(DOCUMENTS)}):\n")[2]
+    assert estimate_tokens(outline) <= 30
+
+
+def test_5_3_a_request_shares_all_but_the_tail_with_the_one_before(episode: Opener) -> None:
+    opened = episode()
+    prompt = Prompt(opened.environment, Message("system", "s"))
+    before = prompt.messages(opened.state)
+    for reply in (search("May"), "gibberish", read(), upsert("a"), compute("1+1")):
+        prompt.append(opened.send(reply))
+        now = prompt.messages(opened.state)
+        assert len(now) == len(before) + 2
+        assert all(one is other for one, other in zip(before[:-1], now, strict=False))
+        shared, _, state = before[-1].content.partition("\n\n=== state ===\n")
+        assert now[len(before) - 1].content == shared and state
+        before = now
+
+
+def test_5_3_the_tail_shows_active_evidence_conclusion_sources_and_budget(admitted: Episode) -> None:
+    admitted.send(
+        search(
+            "x",
+            conclusion={
+                "established": [{"claim": "two\nlines", "evidence": ["e2"]}],
+                "unresolved": ["June?"],
+            },
+        )
+    )
+    admitted.send(revise("e1", "May was\n4,400", sources=("s2", "s1")))
+    assert tail(admitted.state, has_bank=True) == (
+        "=== state ===\n"
+        "Active evidence:\n"
+        "e2: also May [s1]\n"
+        "e3: May was 4,400 [s2, s1]\n"
+        "Conclusion:\n"
+        "established:\n"
+        "- two lines [e2]\n"
+        "hypotheses: none\n"
+        "unresolved:\n"
+        "- June?\n"
+        "Sources:\n"
+        "s1: 1942/report_march.txt [26:79]\n"
+        "s2: 1942/report_june.txt [18:86]\n"
+        f"Budget: 196 turns, 59 searches, {admitted.state.budget.read_tokens_left} read tokens left"
+    )
+
+
+def test_6_the_tail_shows_what_the_variant_has(episode: Opener) -> None:
+    def shown(name: str) -> str:
+        opened = episode(name)
+        return tail(opened.state, has_bank=opened.environment.config.switches.evidence_bank)
+
+    budget = "Budget: 200 turns, 60 searches, 1000000 read tokens left"
+    assert shown("no_state") == f"=== state ===\nSources: none\n{budget}"
+    assert shown("no_coevolution") == f"=== state ===\nActive evidence: none\nSources: none\n{budget}"
+    assert shown("notes") == f"=== state ===\nActive evidence: none\nNotes: none\nSources: none\n{budget}"
+    opened = episode("notes")
+    opened.send(search(notes="one\ntwo"))
+    assert "\nNotes:\none\ntwo\nSources: none\n" in tail(opened.state, has_bank=True)
+
+
+def test_5_5_document_text_is_fenced_and_never_altered(episode: Opener) -> None:
+    turn = episode().send(read({"document": "fence.txt"}))
+    assert turn.state.status == "running"
+    assert f"\n`````text\n{DOCUMENTS['fence.txt']}\n`````" in turn.observation
+
+
+@pytest.mark.parametrize("text", ["", "plain", "```", "a ````` b", "`" * 50])
+def test_5_5_a_fence_does_not_occur_in_its_text(text: str) -> None:
+    fence = fenced(text).partition("text\n")[0]
+    assert set(fence) == {"`"} and len(fence) >= 3 and fence not in text
+    assert fenced(text) == f"{fence}text\n{text}\n{fence}"
+
+
+SENT = '<think>hm</think>\n{"thought": "so", "operation": {"name": "search", "query": "é"}, "conclusion": {}}'
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "content"),
+    [
+        (Reasoning.none, '{"operation": {"name": "search", "query": "é"}, "conclusion": {}}'),
+        (
+            Reasoning.thought,
+            '{"thought": "so", "operation": {"name": "search", "query": "é"}, "conclusion": {}}',
+        ),
+        (Reasoning.full, f"<think>\napart\n</think>\n\n{SENT}"),
+    ],
+)
+def test_5_2_history_repeats_as_much_reasoning_as_configured(reasoning: Reasoning, content: str) -> None:
+    assert replayed(Reply(SENT, "apart"), reasoning) == content
+
+
+@pytest.mark.parametrize("reasoning", Reasoning)
+def test_5_2_a_reply_that_cannot_be_parsed_is_kept(reasoning: Reasoning) -> None:
+    assert replayed(Reply("I am not sure."), reasoning) == "I am not sure."
+    assert replayed(Reply(""), reasoning) == "(empty)"
+
+
+def test_5_1_the_prompts_hash_tells_prompts_and_schemas_apart() -> None:
+    configs = [variant(name) for name in VARIANTS]
+    configs += [
+        HarnessConfig(action=ActionConfig(max_string=9)),
+        HarnessConfig(action=ActionConfig(ActionMode.text)),
+    ]
+    assert len({prompt_sha256(config) for config in configs}) == len(configs)
+    assert LongHarness(configs[0]).prompt_sha256 == prompt_sha256(configs[0])
+
+
+def test_6_an_unknown_variant_names_those_there_are() -> None:
+    with pytest.raises(ConfigError, match="no_state, no_coevolution"):
+        variant("no_guide")
+
+
+def test_6_an_operation_that_a_variant_lacks_is_not_available(episode: Opener) -> None:
+    for name in ("append_only", "no_state"):
+        opened = episode(name)
+        opened.send(read())
+        reply = upsert("a") if name == "no_state" else revise("e1")
+        assert opened.refused(reply) == "operation_not_available"
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [
+        ("no_state", "conclusion"),
+        ("no_coevolution", "conclusion"),
+        ("no_coevolution", "notes"),
+        ("notes", "conclusion"),
+        ("full", "notes"),
+    ],
+)
+def test_6_an_update_that_a_variant_lacks_is_invalid(episode: Opener, name: str, beside: str) -> None:
+    assert episode(name).refused({**search(), beside: {"unresolved": ["q"]}}) == "invalid_arguments"
+
+
+def test_6_evidence_is_there_in_all_variants_but_no_state(episode: Opener) -> None:
+    for name in ("full", "no_coevolution", "append_only", "no_guidance", "notes"):
+        opened = episode(name)
+        assert opened.play(read(), upsert("a")).valid
+        assert opened.send(op("final", answer="x", evidence=["e1"])).state.status == "answered"
+
+
+def test_6_each_variant_is_a_harness_option_with_these_switches() -> None:
+    from pipeline.config import compose_harness
+
+    for name, switches in VARIANTS.items():
+        composed = compose_harness([f"harness={'longharness' if name == 'full' else name}"]).harness
+        assert composed == HarnessConfig(variant=name, switches=switches)
