@@ -38,7 +38,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Asked:
-    """The form asked of an answer: a unit (dollars in one; `None` for percents and ratios) and decimals."""
+    """The form asked of an answer: its unit (`None` for percents and ratios) and decimals."""
 
     unit: Unit | None
     decimals: int
@@ -47,7 +47,8 @@ class Asked:
 def answer(operation: Operation, operands: Sequence[Operand], asked: Asked) -> str | None:
     """The answer as the question asks it; `None` where it isn't clear (a rounding tie, a zero divisor)."""
     with localcontext(_CONTEXT):
-        values = [_value(operand, asked.unit) for operand in operands]
+        unit = asked.unit or operands[0].unit
+        values = [Decimal(each.literal) * each.unit.dollars / unit.dollars for each in operands]
         try:
             exact = _evaluate(operation, values)
         except (ArithmeticError, ValueError):
@@ -58,11 +59,6 @@ def answer(operation: Operation, operands: Sequence[Operand], asked: Asked) -> s
             return None
         rounded = exact.quantize(step)
         return f"{rounded if rounded else abs(rounded):f}"
-
-
-def _value(operand: Operand, unit: Unit | None) -> Decimal:
-    value = Decimal(operand.literal)
-    return value if unit is None else value * operand.unit.dollars / unit.dollars
 
 
 def _evaluate(operation: Operation, values: Sequence[Decimal]) -> Decimal:
@@ -103,7 +99,7 @@ _FUNCTIONS = {
 
 def expression(operation: Operation, operands: Sequence[Operand], asked: Asked) -> str:
     """The computation in the runtime's expression language (contract 3.19), before rounding."""
-    terms = [_term(operand, asked.unit) for operand in operands]
+    terms = [_term(operand, asked.unit or operands[0].unit) for operand in operands]
     match operation:
         case Operation.value:
             return terms[0]
@@ -112,14 +108,14 @@ def expression(operation: Operation, operands: Sequence[Operand], asked: Asked) 
         case Operation.percent_change:
             return f"percent_change({terms[0]}, {terms[1]})"
         case Operation.share:
-            return f"{terms[0]} / {terms[1]} * 100"
+            return f"{terms[0]} / ({terms[1]}) * 100"
         case Operation.ratio:
-            return f"{terms[0]} / {terms[1]}"
+            return f"{terms[0]} / ({terms[1]})"
         case _:
             return f"{_FUNCTIONS[operation]}([{', '.join(terms)}])"
 
 
-def _term(operand: Operand, unit: Unit | None) -> str:
-    if unit is None or unit.dollars == operand.unit.dollars:
+def _term(operand: Operand, unit: Unit) -> str:
+    if unit.dollars == operand.unit.dollars:
         return operand.literal
     return f"{operand.literal} * 1000" if unit.dollars < operand.unit.dollars else f"{operand.literal} / 1000"

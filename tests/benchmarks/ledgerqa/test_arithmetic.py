@@ -78,6 +78,13 @@ def test_answers_agree_with_pythons_statistics(
     assert len(given_answer.partition(".")[2]) == decimals
 
 
+def test_percents_and_ratios_compare_amounts_not_digits() -> None:
+    operands = [Operand("10000", THOUSANDS), Operand("11.000", EXACT_MILLIONS)]
+    assert answer(Operation.percent_change, operands, Asked(None, 2)) == "10.00"
+    assert evaluate(expression(Operation.percent_change, operands, Asked(None, 2))) == pytest.approx(10)
+    assert answer(Operation.ratio, operands, Asked(None, 4)) == "0.9091"
+
+
 def test_a_rounding_tie_is_no_clear_answer() -> None:
     operands = [Operand("1", THOUSANDS), Operand("2", THOUSANDS)]
     assert answer(Operation.mean, operands, Asked(THOUSANDS, 0)) is None
