@@ -61,11 +61,17 @@ async def _input_closed() -> None:
 
 
 def complete(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The chat completion of a request. Raises `ValueError` if it is not one of the harness's."""
+    """The chat completion of a request. Raises `ValueError` if it is not one of the harness's.
+
+    A lone message that asks for no form of reply, as one waiting for a server sends, is answered by `ready`.
+    """
     messages = body.get("messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise ValueError("`messages` must be a list of objects")
-    text = next_reply(parse(messages, body.get("response_format"))).render()
+    if len(messages) == 1 and "response_format" not in body:
+        text = "ready"
+    else:
+        text = next_reply(parse(messages, body.get("response_format"))).render()
     text, finish = _within(text, body.get("max_completion_tokens") or body.get("max_tokens"))
     prompt = sum(_tokens(str(message.get("content") or "")) for message in messages)
     return {
