@@ -14,11 +14,13 @@ def encode(request: Request, model: str, *, schema: bool) -> bytes:
     """Return the body of a request; its messages' own bytes are joined, not serialised again.
 
     `schema` says whether the request's JSON schema is sent, for the server to constrain the reply with.
+    The seed that is sent counts the messages in: with one and the same for all its turns, an episode would
+    draw in each what it drew in the last.
     """
     fields = {
         "model": model,
         "max_tokens": request.max_tokens,
-        "seed": request.seed,
+        "seed": request.seed + len(request.messages),
         "temperature": request.sampling.temperature,
         "top_p": request.sampling.top_p,
     }

@@ -35,7 +35,7 @@ async def test_a_reply_is_read_whole() -> None:
         {
             "model": "asked-for",
             "max_tokens": 16,
-            "seed": 7,
+            "seed": 8,
             "temperature": 0.5,
             "top_k": 3,
             "response_format": {
@@ -212,8 +212,15 @@ def test_a_body_is_the_json_of_its_request(messages: list[Message], schema: bool
     request = Request(tuple(messages), 16, schema=SCHEMA, seed=3)
     body = orjson.loads(encode(request, "m", schema=schema))
     assert body["messages"] == [{"role": m.role, "content": m.content} for m in messages]
-    assert (body["model"], body["max_tokens"], body["seed"]) == ("m", 16, 3)
+    assert (body["model"], body["max_tokens"]) == ("m", 16)
     assert ("response_format" in body) == schema
+
+
+def test_each_turn_of_an_episode_draws_anew_and_a_repeated_request_the_same() -> None:
+    message = Message("user", "hello")
+    turns = [Request((message,) * count, 16, seed=3) for count in (1, 3, 3)]
+    first, second, again = (orjson.loads(encode(turn, "m", schema=False))["seed"] for turn in turns)
+    assert first != second == again
 
 
 def test_extra_sampling_takes_fields_out_and_puts_others_in() -> None:

@@ -22,9 +22,14 @@ def bulletins(shared: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def vllm(bulletins: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    prompts = [path for path in (ROOT / "pipeline/harness/prompts").rglob("*.j2")]
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("vllm")
+
+
+@pytest.fixture(scope="session")
+def vllm(bulletins: list[Path], model_folder: Path) -> Iterator[Endpoint]:
+    prompts = sorted((ROOT / "pipeline/harness/prompts").glob("*.j2"))
     backbone = hasty(total_timeout=120.0)
     backbone.model = MODEL
-    with vllm_server(tmp_path_factory.mktemp("vllm"), [*prompts, *bulletins], backbone) as endpoint:
+    with vllm_server(model_folder, [*prompts, *bulletins], backbone) as endpoint:
         yield endpoint

