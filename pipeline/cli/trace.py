@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> int:
 
     config = compose_harness(arguments.overrides, arguments.config_dirs)
     if arguments.cfg:
-        print_config(asdict(config))
+        print_config(orjson.loads(orjson.dumps(asdict(config))))
         return 0
     replies = read_replies(arguments.responses)
 
