@@ -85,7 +85,9 @@ class _Reading:
 
 def find(question: Question, texts: Sequence[Text]) -> Findings:
     """Choose the table that fits the question best, and take its figures from every issue read."""
-    readings = [(text, each) for text in texts for each in _readings(question, text.document, text.start, text.text)]
+    readings = [
+        (text, each) for text in texts for each in _readings(question, text.document, text.start, text.text)
+    ]
     if not readings:
         return Findings()
     best = max((each for _, each in readings), key=lambda each: each.fit)

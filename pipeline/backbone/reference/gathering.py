@@ -20,7 +20,8 @@ from pipeline.backbone.reference.errata import CORRECTS
 from pipeline.backbone.reference.facts import Findings, same_issue, same_series, series_key
 from pipeline.backbone.reference.observation import Hit
 from pipeline.backbone.reference.operands import Operand
-from pipeline.backbone.reference.question import FILLER, Question
+from pipeline.backbone.reference.question import Question
+from pipeline.backbone.reference.subjects import FILLER
 from pipeline.backbone.reference.words import Period, content_words, document_period
 
 READ_AT_ONCE = 6  # locations in one read

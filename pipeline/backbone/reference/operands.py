@@ -11,15 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
 
-from pipeline.backbone.reference.periods import Mention
-from pipeline.backbone.reference.question import Question, Side
+from pipeline.backbone.reference.question import Question
 from pipeline.backbone.reference.tables import Cell, Grid, Row
 from pipeline.backbone.reference.words import Period, Word, content_words, label_period, stems
 
 MAX_GAP = 2  # words of the question that may stand between two words of a label
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class _Spot:
 def title_fit(question: Question, title: str) -> float:
     """How well a table's title is named by a question: words in common, less words of its own."""
     asked = set(stems(question.text))
-    own = set(stems(title)) - {"table", "restated", "continued"}
+    own = {word for word in stems(title) if not word.isdigit()} - {"table", "restated", "continued"}
     codes = set(re.findall(r"\b[A-Z]{1,6}-\d+\b", title))
     score = sum(1.0 if word in asked else -0.3 for word in own)
     wanted = set(re.findall(r"\b[A-Z]{1,6}-\d+\b", question.text))
@@ -258,6 +255,3 @@ def _near(word: str, asked: set[str]) -> bool:
     return len(word) > 5 and any(
         other[:-1] == word[:-1] or other[: len(word)] == word for other in asked if len(other) > 5
     )
-
-
-__all__ = ["Mention", "Operand", "Side", "cell_period", "cells", "operands", "same_period", "title_fit"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.backbone.reference.words import MONTHS, NTH, YEAR_PATTERN, Period, month_number
+from pipeline.backbone.reference.words import NTH, YEAR_PATTERN, Period, month_number
 
 _CAPITALISED = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
 _ATOM = re.compile(
@@ -16,13 +16,25 @@ _ATOM = re.compile(
     rf"|\b(?P<nth>first|second|third|fourth)[ -]quarter\s*(?:of\s+)?(?P<nyear>{YEAR_PATTERN})?"
     rf"|(?P<fiscal>\b(?:fiscal(?:[ -]years?)?|FYs?|F\.Y\.|financial years?|budget years?)\s*)?(?<!\d)(?P<bare>{YEAR_PATTERN})(?:\s*[-–/]\s*(?P<short>\d\d))?\b(?!,\d)",
 )
-_FISCAL = re.compile(r"\b(?:fiscal|FY|financial year|budget year)", re.I)
-_ISSUE = r"(?:issues?|bulletins?|editions?|reports?|releases?|publications?|numbers?|volumes?)"
+_ISSUE = r"(?:issues?|bulletins?|editions?|reports?|releases?|publications?|numbers?|volumes?|cop(?:y|ies))"
 _ISSUE_AFTER = re.compile(
     rf"^(?:'s|’s)?,?\s+(?:(?:[A-Z][a-z]+|monthly|quarterly|annual|statistical)\s+){{0,3}}?(?i:{_ISSUE})\b"
 )
-_ISSUE_BEFORE = re.compile(rf"\b{_ISSUE}\s+(?:of|for|dated|from|published\s+in)\s+(?:the\s+)?$", re.I)
-_PUBLISHED = re.compile(r"\b(?:published|printed|released|issued|dated)\s+(?:in\s+)?$", re.I)
+_ISSUE_BEFORE = re.compile(
+    rf"\b{_ISSUE}\b\s*(?:\w+\s+){{0,3}}?(?:of|for|dated|from|in|is|:|\()\s*(?:the\s+)?(?:month\s+of\s+)?$"
+    r"|\b(?:issue|bulletin|edition)\s*[,(:]?\s*$",
+    re.I,
+)
+_PUBLISHED = re.compile(
+    r"\b(?:published|printed|released|issued|dated|brought out|put out|came out|appear(?:ed|ing|s)?)\s+(?:in\s+)?(?:the\s+)?$"
+    r"|\bas (?:first )?(?:reported|given|shown|stated|carried|recorded|presented|of)\s+(?:in|by)\s+(?:the\s+)?$",
+    re.I,
+)
+_FISCAL_END = re.compile(
+    r"\b(?:fiscal|financial|accounting|budget) (?:year|twelve months|12 months)\s+(?:that\s+|which\s+)?"
+    r"(?:end(?:ed|ing|s)?|clos(?:ed|ing)|to|through)\s+(?:in|on|with|at)?\s*(?:the end of\s+)?$",
+    re.I,
+)
 _JOINT = re.compile(r"^\s*(?:,|and|or|&|,\s*and|versus|with)\s*(?:of\s+)?(?:the\s+)?$", re.I)
 _THROUGH = re.compile(
     r"^\s*(?:through|thru|to|until|till|up to|and ending (?:in|with)|–|—|-|and)\s*(?:and including\s+)?(?:the\s+)?(?:end of\s+)?(?:months? of\s+)?$",
@@ -60,7 +72,9 @@ def mentions(text: str) -> list[Mention]:
 def _atom(found: re.Match[str], text: str) -> Mention | None:
     parts = found.groupdict()
     fiscal = bool(parts["fiscal"])
-    if parts["month"]:
+    if parts["month"] and parts["year"] and _FISCAL_END.search(text[: found.start()]):
+        fiscal, period = True, Period(int(parts["year"]))
+    elif parts["month"]:
         period = Period(int(parts["year"] or 0), month_number(parts["month"]))
     elif parts["iso"]:
         period = Period(int(parts["iso"]), int(parts["number"]))
@@ -179,6 +193,3 @@ def run_of_months(text: str, period: Period) -> tuple[Period, ...] | None:
     at = period.year * 12 + period.month - 1
     first = at - count + 1 if found[2].lower() in ("end", "to", "through") else at
     return tuple(Period(n // 12, n % 12 + 1) for n in range(first, first + count))
-
-
-__all__ = ["MONTHS", "Mention", "expand", "mentions", "months_of", "run_of_months", "wants_months"]

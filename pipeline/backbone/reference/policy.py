@@ -69,19 +69,14 @@ class _Episode:
         """Active evidence by statement (the newest of equal ones)."""
         return {statement: evidence for evidence, statement in self.conversation.active.items()}
 
-    def _refused(self) -> set[str]:
-        """Statements that were sent and not admitted."""
-        refused: set[str] = set()
+    def _spent(self) -> set[str]:
+        """Statements that were sent and are not active: refused, or superseded since. They aren't sent again."""
+        sent: set[str] = set()
         for turn in self.conversation.turns:
-            sent = turn.operation.get("upsert") or []
-            revision = turn.operation.get("revise") or {}
-            if not turn.observation.valid:
-                refused.update(item["statement"] for item in sent)
-                refused.update([revision["replacement"]["statement"]] if revision else [])
-            refused.update(
-                i["statement"] for i, got in zip(sent, turn.observation.items, strict=False) if not got
-            )
-        return refused
+            sent.update(item["statement"] for item in turn.operation.get("upsert") or [])
+            if revision := turn.operation.get("revise"):
+                sent.add(revision["replacement"]["statement"])
+        return sent - set(self.conversation.active.values())
 
     def _known(self, number: int) -> list[Fact]:
         """The facts of a figure in the order of preference, best last; an issue's own tables before all else."""
@@ -105,10 +100,10 @@ class _Episode:
         """Facts to be put into evidence, each with the active one that it replaces."""
         if not self.conversation.operations.evidence:
             return []
-        refused, pending = self._refused(), {}
+        spent, pending = self._spent(), {}
         for number in range(len(self.findings.operands)):
             known, held = self._known(number), self._held(number)
-            if not known or known[-1].statement in refused:
+            if not known or known[-1].statement in spent:
                 continue
             if held is None or held.amount != known[-1].amount:
                 pending[known[-1].statement] = (known[-1], held)
@@ -129,33 +124,27 @@ class _Episode:
             if held is None:
                 continue
             why = f"{fact.document} gives {fact.figure.text} where {held.document} gave {held.figure.text}."
-            if self.conversation.operations.revise:
+            if self.conversation.operations.revise and len(self.question.prints) == 1:
                 return why, replies.revise(self._ids()[held.statement], fact.statement, fact.sources)
             return why, replies.upsert([(fact.statement, fact.sources)])
         return self._admit_something()
 
     def _admit_something(self) -> tuple[str, Operation] | None:
         """Without any figure, state what was read, so that the answer can cite it."""
-        if (
-            not self.conversation.operations.evidence
-            or self.conversation.active
-            or not self.texts
-            or self.findings.facts
-        ):
+        if not self.conversation.operations.evidence or self.conversation.active or not self.texts:
             return None
         text = self.texts[0]
         statement = f"{text.document} was read and does not give the figure asked for."
-        if statement in self._refused():
+        if statement in self._spent():
             return None
         return "The figure was not found: say so.", replies.upsert([(statement, [text.served[0].source])])
 
     # ---- compute and final
 
-    def _facts(self) -> list[Fact] | None:
-        """The facts of all figures; `None` if one is missing."""
+    def _facts(self) -> list[Fact]:
+        """The facts of the figures asked for, as far as they are held."""
         held = [self._held(number) for number in range(len(self.findings.operands))]
-        facts = [fact for fact in held if fact]
-        return facts if facts and len(facts) == len(held) else None
+        return [fact for fact in held if fact]
 
     def _cited(self, facts: Sequence[Fact]) -> Mapping[str, list[str]]:
         if self.conversation.operations.evidence:
@@ -177,7 +166,7 @@ class _Episode:
     def _compute(self) -> tuple[str, Operation] | None:
         facts = self._facts()
         formula = expression(self.question, facts) if facts else None
-        if facts is None or formula is None:
+        if formula is None:
             return None
         operation = replies.compute(formula, self._cited(facts))
         return (
@@ -186,20 +175,21 @@ class _Episode:
             else None
         )
 
-    def _answer(self) -> tuple[str, list[Fact]]:
-        facts = self._facts()
-        if facts is None:
-            held = [self._held(number) for number in range(len(self.findings.operands))]
-            return UNKNOWN, [fact for fact in held if fact]
+    def _answer(self, facts: Sequence[Fact]) -> str:
+        if not facts:
+            return UNKNOWN
         formula = expression(self.question, facts)
-        if formula is None:
-            return wording(self.question, facts, None), facts
-        value = self._computed(replies.compute(formula, self._cited(facts)))
-        return (wording(self.question, facts, value), facts) if value else (UNKNOWN, facts)
+        value = self._computed(replies.compute(formula, self._cited(facts))) if formula else None
+        return UNKNOWN if value == "" else wording(self.question, facts, value)
 
     def _final(self) -> tuple[str, Operation]:
-        answer, facts = self._answer()
-        thought = "Nothing more is to be found." if answer == UNKNOWN else "All figures are in evidence."
+        """The answer from the figures held. Where none is, a form that wants a number refuses it, and turns run out."""
+        facts = self._facts()
+        answer, missing = self._answer(facts), len(self.findings.operands) - len(facts)
+        if answer == UNKNOWN:
+            thought = "Nothing more is to be found."
+        else:
+            thought = f"{missing} figures were not found." if missing else "All figures are in evidence."
         return thought, replies.final(answer, self._cited(facts))
 
     # ---- conclusion

@@ -1,0 +1,134 @@
+"""What a question wants done with its figures, and in which order it names the two of a comparison."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Aim = Literal[
+    "value", "list", "sum", "difference", "percent_change", "mean", "geomean", "median", "stdev", "pstdev",
+    "ratio", "share", "max", "min", "slope", "cagr",
+]  # fmt: skip
+
+_PERCENT = r"per\s?cent(?:age)?"
+_MOVES = r"change|increase|decrease|growth|decline|rise|fall|drop|gain|difference|movement|swing|reduction"
+_MOVED = (
+    r"changed?|increased?|decreased?|grew|grow|declined?|rise|rose|fell|fall|dropped?|moved?|differ(?:ed)?"
+)
+_MORE = r"more|higher|larger|greater|bigger|above"
+_LESS = r"lower|smaller|fewer|below|short of|less than"
+
+_PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
+    ("geomean", (r"geometric(?:al)?\s+(?:mean|average)",)),
+    (
+        "pstdev",
+        (
+            r"population\s+(?:\w+\s+)?(?:standard\s+)?deviation",
+            r"standard\s+deviation[^.?]*\bpopulation\b",
+            r"standard\s+deviation[^.?]*(?:\bn\b|\bcount\b|\bnumber\b)\s+(?:\w+\s+)?(?:as|in|for)\b[^.?]*(?:denominator|divisor)",
+            r"standard\s+deviation[^.?]*\bdivid\w+\s+by\s+(?:n|the (?:count|number)[^.?,]*)(?!\s*(?:-|–|−|minus|less))\b",
+        ),
+    ),
+    ("stdev", (r"standard\s+deviation",)),
+    ("median", (r"\bmedian\b",)),
+    ("slope", (r"\bslope\b|least[- ]squares|regression|trend line",)),
+    ("cagr", (r"compound(?:ed)?\s+(?:annual\s+)?(?:rate|growth|annual)|\bCAGR\b",)),
+    (
+        "percent_change",
+        (
+            rf"\b{_PERCENT}\s+(?:\w+\s+)?(?:{_MOVES})\b|\b(?:relative|proportional|proportionate)\s+(?:{_MOVES})\b",
+            rf"\bby\s+(?:what|how\s+many|how\s+much\s+in|how\s+large\s+a|which)\s+{_PERCENT}|\bhow\s+many\s+{_PERCENT}\b(?!\s+of)",
+            rf"\b{_PERCENT}\s+by\s+which\b|\bhow much\b[^.?]*\b(?:{_MOVED})\b[^.?]*\bin {_PERCENT}",
+            rf"\b(?:{_MOVED}|{_MOVES})\b[^.?]*\b(?:in|as a|expressed in|expressed as a)\s+{_PERCENT}\b(?!\s+of)",
+            rf"\b{_PERCENT}\b[^.?]*\b(?:{_MORE}|{_LESS})\b|growth rate|rate of (?:{_MOVES})|{_PERCENT} terms",
+        ),
+    ),
+    (
+        "share",
+        (
+            rf"\bshares?\b|\b{_PERCENT}\s+of\b|\bproportion\b|\bfraction\b|\bwhat {_PERCENT}|\bin relation to\b",
+            rf"\b(?:part|portion)\b[^.?]*\b{_PERCENT}|\b{_PERCENT}\b[^.?]*\b(?:part|portion|accounted|made up)\b",
+        ),
+    ),
+    (
+        "ratio",
+        (
+            r"\bratio\b|\bdivided by\b|\bquotient\b|\bdivid(?:e|ing)\b|\bmultiple of\b|\brelative to\b",
+            r"\bhow many times\b|\btimes (?:as|larger|greater|bigger|higher|the)\b",
+        ),
+    ),
+    (
+        "difference",
+        (
+            r"\b(?:reduced|lowered|diminished|decreased) by\b|\bnet of\b|\bdifference\b|\bexceed|\bexcess\b|\bminus\b|\bless\b(?! than)|\bgap\b|\bsubtract|\bdeduct|\bmargin\b",
+            rf"\bby how (?:much|many|far)\b|\bhow (?:much|many|far) (?:\w+\s+){{0,4}}?(?:{_MORE}|{_LESS}|less)\b",
+            rf"\b(?:net|absolute) change\b|\bchange (?:in|of|from|between)\b|\bthe (?:{_MOVES})\b(?= (?:in|of|from))",
+            rf"\bhow (?:much|far|many) (?:did|has|have|had)\b|\b(?:{_MORE}|{_LESS}) than\b|\bchanged? by\b",
+            rf"\b(?:{_MOVED}) (?:from|between|over)\b|\bamount by which\b|\btaking (?:\w+ ){{1,8}}?away from\b",
+        ),
+    ),
+    ("mean", (r"\bmean\b|\baverag(?:e|ed|ing)\b",)),
+    ("max", (r"\b(?:highest|largest|maximum|peak(?:ed)?|greatest|most|top|biggest)\b",)),
+    ("min", (r"\b(?:lowest|smallest|minimum|least|bottom|trough)\b",)),
+    (
+        "sum",
+        (
+            r"\bsum(?:s|med|ming)?\b|\bcombin\w+\b|\btogether\b|\badd(?:ed|ing|s|ition)?\b|\bcumulat|\baltogether\b",
+            r"\bin all\b|\baggregate\b|\btotal(?:l?ed|s|ling)?\b|\boverall\b|taken as a whole|\bplus\b",
+        ),
+    ),
+)  # fmt: skip
+
+
+def read_aim(text: str, compared: bool) -> Aim:
+    """The operation that a text names first in the order above. `compared`: two prints of a figure are wanted."""
+    for aim, patterns in _PATTERNS:
+        if compared and aim in ("sum", "max", "min", "mean", "share"):
+            continue
+        if any(re.search(pattern, text, re.I) for pattern in patterns):
+            return aim
+    return "difference" if compared else "value"
+
+
+def is_reversed(text: str, aim: Aim) -> bool:
+    """Whether the figure named second comes first: the minuend, the later of a change, the part of a share."""
+    match aim:
+        case "difference":
+            return _subtracts_first(text)
+        case "percent_change":
+            compared = (
+                rf"\b(?:{_MORE}|{_LESS}|less|exceed\w*|over|against|versus|relative to|compared (?:to|with))\b"
+                r"|\bdiffer\w*\b[^.?]*\bfrom\b|\bof the latter\b"
+            )
+            over_time = r"(?<!differs )(?<!differ )\bfrom\b[^.?]+\bto\b|\bbetween\b[^.?]+\band\b|\bgo(?:es|ing)\b|\bmov\w+\b"
+            return bool(re.search(compared, text, re.I)) and not re.search(over_time, text, re.I)
+        case "ratio":
+            return re.search(r"\b(?:goes|go|fits?|contained|divided) into?\b", text, re.I) is not None
+        case "share":
+            return _names_whole_first(text)
+    return False
+
+
+def _subtracts_first(text: str) -> bool:
+    if re.search(r"\b(?:subtract|deduct)\w*\b.*\bfrom\b|\btak\w+\b.*\baway from\b", text, re.I | re.S):
+        return True
+    if re.search(rf"\b(?:{_LESS})\b", text, re.I):
+        return True
+    compares = rf"\bless\b|\b(?:reduced|lowered|diminished|decreased) by\b|\bnet of\b|\bminus\b|\bexce[es]|\bdifference\b|\bgap\b|\bmargin\b|\b(?:{_MORE})\b"
+    return re.search(compares, text, re.I) is None  # else it is told as a change from the first to the second
+
+
+_CLAIMS = (
+    r"represent\w*|made up|makes? up|account\w*|came|comes?|consist\w*|constitut\w*|attribut\w*|due to|held|hold"
+    r"|amounts?|contribut\w*|compris\w*|formed|went|was|were|is|are"
+)
+_SHARE = rf"share|part|portion|proportion|fraction|{_PERCENT}"
+
+
+def _names_whole_first(text: str) -> bool:
+    """`what share of B did A make up`, `the part of B that was A`; but `A as a share of B`, `the share of A in B`."""
+    of = re.search(rf"\b(?:{_SHARE})\s+of\s+", text, re.I)
+    if of is None or re.search(rf"\bas (?:a |the )?(?:{_SHARE})\s+of\b", text, re.I):
+        return False
+    sentence = re.split(r"[?!]|\.\s", text[of.end() :])[0]
+    return re.search(rf"\b(?:{_CLAIMS})\b", sentence, re.I) is not None

@@ -1,0 +1,79 @@
+"""The words of a question that may name a table, its rows and columns; and the two sides of a comparison."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.backbone.reference.aims import Aim
+from pipeline.backbone.reference.words import stems
+
+FILLER = frozenset(
+    stems(
+        "figure value amount number report reported publication published printed print shown show given give state "
+        "stated answer round rounded nearest decimal decimals place places express expressed issue issues bulletin "
+        "bulletins edition treasury table tables file files question month months year years monthly fiscal calendar "
+        "quarter using use used take taking taken consider every latest recent recently most first according appear "
+        "appears appearing record recorded percent percentage change difference ratio sum mean average combined "
+        "highest lowest largest smallest all any bracketed list order million millions thousand thousands billion "
+        "billions dollar dollars unit units initially originally revised corrected last newest following find compute "
+        "calculate determine say says whole integer period stand stood increase decrease growth deviation standard "
+        "geometric median share proportion exactly actual more less higher lower larger smaller errata including "
+        "include counting count compare compared respectively later earlier document documents correction revision "
+        "original restated sample population one two three four five six digit digits point"
+    )
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison, as a text words it."""
+
+    words: tuple[str, ...]
+
+
+def subject_words(text: str) -> tuple[str, ...]:
+    """The words that may name a series, a row or a column, in order."""
+    return tuple(dict.fromkeys(word for word in stems(text) if word not in FILLER and not word.isdigit()))
+
+
+_SPLITS: Mapping[str, tuple[str, ...]] = {
+    "share": (
+        r"(?:share|per\s?cent(?:age)?|proportion|fraction|portion|part)\s+of\s+(?P<a>[^.?]+?)\s+(?:was|were|did|is"
+        r"|are|consist\w*|came|comes?|made|went|account\w*|attribut\w*|represent\w*|held)\b"
+        r"\s*(?:held\s+|up\s+)?(?:of|by|for|from|to|in)*\s*(?P<b>.+)",
+        r"(?P<a>[^.?]+?)\s+(?:held|was|were|is|are|makes? up|made up|represent\w*|account\w*\s+for|constitut\w*)?"
+        r"\s*(?:as\s+)?(?:what\s+|a\s+|the\s+)?(?:share|per\s?cent(?:age)?|proportion|fraction|portion|part)"
+        r"\s+of\s+(?P<b>.+)",
+    ),
+    "ratio": (
+        r"ratio\s+(?:of|between)\s+(?P<a>.+?)\s+(?:to|and)\s+(?P<b>.+)",
+        r"(?P<a>[^.?]+?)\s+(?:divided by|relative to|times as \w+ as)\s+(?P<b>.+)",
+    ),
+    "difference": (
+        r"(?:difference|gap|margin)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
+        r"(?:more|less|higher|lower|larger|smaller|greater|fewer|bigger)\s+(?:was|were|is|are)?\s*(?P<a>.+?)"
+        r"\s+than\s+(?P<b>.+)",
+        r"(?P<a>[^.?]+?)\s+(?:exceed\w*|minus|less|above|below|over)\s+(?P<b>.+)",
+        r"(?P<a>[^.?]+?)\s+(?:was|were|is|are)?\s*(?:more|less|higher|lower|larger|smaller|greater|fewer)"
+        r"\s+than\s+(?P<b>.+)",
+    ),
+    "sum": (
+        r"sum\s+of\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
+        r"(?P<a>[^.?]+?)\s+(?:and|plus)\s+(?P<b>.+?)\s*(?:combined|together|taken|add|in all|altogether)",
+        r"(?:combined|together|total)\s+(?P<a>.+?)\s+(?:and|plus)\s+(?P<b>.+)",
+    ),
+    "percent_change": (
+        r"(?:higher|lower|larger|smaller|greater|more|less)\s+(?:was|were)?\s*(?P<a>.+?)\s+than\s+(?P<b>.+)",
+    ),
+}
+
+
+def sides(text: str, aim: Aim) -> tuple[Side, ...]:
+    """The two sides of a comparison in the order of the text, if it tells them apart; else none."""
+    for pattern in _SPLITS.get(aim, ()):
+        found = re.search(pattern, text, re.I)
+        if found and subject_words(found["a"]) and subject_words(found["b"]):
+            return Side(subject_words(found["a"])), Side(subject_words(found["b"]))
+    return ()
