@@ -42,7 +42,7 @@ def writers(folder: Path) -> dict[int, str]:
     return found
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 240.0) -> Any:
     """Return what `condition` gives once it is true."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):

@@ -54,16 +54,21 @@ def test_a_killed_actor_costs_no_result(
     assert all(attempts[attempt.episode] == 2 for attempt in died)
 
 
+@pytest.mark.timeout(600)  # it starts Ray anew, which takes long on a crowded machine
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_driver_that_ends_early_is_resumed(
     how: signal.Signals, undisturbed: dict[str, list[str]], tmp_path: Path, documents: Path, server: Server
 ) -> None:
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "tests.runs.drive", str(tmp_path), str(documents), server.url]
-    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        wait_for(lambda: folder.is_dir() and in_flight(folder))
-        driver.send_signal(how)
+        wait_for(lambda: in_flight(folder) or driver.poll() is not None)
+        assert driver.poll() is None, "the driver ended by itself"
+        if how is signal.SIGINT:
+            os.killpg(driver.pid, how)  # as a terminal does: Ray's processes get it, too
+        else:
+            driver.send_signal(how)
         said, _ = driver.communicate(timeout=60)
     finally:
         driver.kill()

@@ -19,7 +19,7 @@ from pipeline.runs.progress import Progress, read_progress
 from pipeline.runs.replay import replay_run
 from pipeline.runs.run import run
 from tests.runs.observe import rows
-from tests.runs.sample import TURNS, Server, arm, spec
+from tests.runs.sample import TURNS, Server, arm, spec, write_documents
 
 pytestmark = pytest.mark.usefixtures("cluster")
 
@@ -127,8 +127,6 @@ def test_an_arm_whose_backbone_is_gone_is_not_started_over_and_over(
 def test_corpora_that_differ_by_task_are_each_attached(
     tmp_path: Path, documents: Path, server: Server
 ) -> None:
-    from tests.runs.sample import write_documents
-
     write_documents(documents, corpora=7)
     result = run(spec(tmp_path, [arm("a", documents, server.url, tasks=14, corpora=7)]))
     assert result.complete
