@@ -55,6 +55,7 @@ def _build(
         progress("passages", start, len(text))
         layout.add(text[start:end].tobytes(), start)
     arrays |= layout.arrays()
+    progress("index", 0, len(text))
     builder = index.builder(config.index, len(arrays["passage_starts"]))
     for rows, passages, done in layout.batches(text):
         builder.add(Batch(rows, passages))

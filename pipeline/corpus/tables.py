@@ -24,12 +24,13 @@ HEADER = 320
 _BETWEEN = 12
 """So many lines without values may stand between two rows of a layout table: labels, wrapped headers."""
 
+_ABOVE = 8_192
+"""The year that a row inherits stands at most so many bytes above it."""
+
 _FILLER = re.compile(r"Unnamed: \d+_level_\d+|nan")
 _RULE = re.compile(r"[|\s:-]+")
 _YEAR = re.compile(r"\b(?:1[789]|20)\d\d\b")
-_HEADER_ROW = re.compile(r"[^\d(]*(?:\s+\(\d{1,2}\))+\s*|(?:\s*(?:1[789]|20)\d\d(?:\s?[rp])?\b)*\s*")
-"""Column numbers, years alone, or nothing: as a row, it still belongs to the header."""
-
+_COLUMN_NUMBER = re.compile(r"\(\d{1,2}\)")
 _GAP = re.compile(r"\s{2,}|\.{2,}|\|")
 
 
@@ -101,13 +102,22 @@ def _parted(lines: Lines, rows: Rows, first: int, end: int) -> bool:
 
 def _layout_table(lines: Lines, first: int, end: int, heading: Heading) -> TableLines:
     body = first
-    while body + 1 < end and _HEADER_ROW.fullmatch(lines.text(body)):
+    while body + 1 < end and _belongs_to_header(lines.text(body)):
         body += 1
     texts = [lines.text(line) for line in range(heading.header, body) if not lines.blank[line]]
     header = "\n".join(texts)
     if len(header) > HEADER:
         header = header[-HEADER:].partition("\n")[2]
     return TableLines(heading.first, end, body, heading.title, heading.unit, header)
+
+
+def _belongs_to_header(row: str) -> bool:
+    """Return whether a row's numbers are column numbers, or years and nothing else."""
+    words = row.split()
+    numbers = [word for word in words if any(character.isdigit() for character in word)]
+    if all(_COLUMN_NUMBER.fullmatch(number) for number in numbers):
+        return True
+    return all(_YEAR.fullmatch(word) or word in "rp" for word in words)
 
 
 def _pipe_table(lines: Lines, first: int, end: int, heading: Heading) -> TableLines:
@@ -132,9 +142,9 @@ def clean_header(line: str) -> str:
 
 def year_before(lines: Lines, table: TableLines, start: int) -> str:
     """Return the year that the rows from byte `start` on inherit from rows above, or nothing."""
-    line = int(np.searchsorted(lines.starts, start))
-    for above in range(line - 1, table.body - 1, -1):
-        year = year_of(lines.text(above))
+    above = lines.raw[max(int(lines.starts[table.body]), start - _ABOVE) : start]
+    for row in reversed(above.decode(errors="ignore").splitlines()):
+        year = year_of(row.strip())
         if year:
             return year
     return ""
