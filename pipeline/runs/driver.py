@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
@@ -27,6 +27,7 @@ from pipeline.runs.folder import RunFolder
 from pipeline.runs.lease import Lease
 from pipeline.runs.plan import task_view
 from pipeline.runs.progress import Progress
+from pipeline.runs.queue import Queue, Work
 
 log = logging.getLogger(__name__)
 
@@ -36,15 +37,6 @@ COMPACTIONS = 2
 """Batches compacted at a time; they run beside the actors, whose replies they mostly wait for."""
 BACKLOG = 32 * BATCH
 """Finished episodes that may wait for compaction before no more are started."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """An episode to run: its row of the plan, the number of its next attempt, how many workers it lost."""
-
-    planned: Mapping[str, Any]
-    attempt: int
-    lost: int = 0
 
 
 @dataclass
@@ -85,13 +77,13 @@ class Driver:
         self._attempts = 1
         self._pool: list[Any] = []
         self._free: deque[int] = deque()
-        self._retries: deque[Work] = deque()
         self._running: dict[Any, tuple[int, Work]] = {}
         self._restarting: dict[Any, int] = {}
         self._idle: Counter[int] = Counter()
         self._finished: list[Finished] = []
         self._compacting: dict[Any, list[Finished]] = {}
         self._left: Counter[str] = Counter()
+        self._queue = Queue({}, lambda arm: iter(()))
         self._health: dict[str, _Health] = {}
         self.tally = Tally()
 
@@ -133,13 +125,13 @@ class Driver:
         self._free = deque(number for _ in range(config.episodes) for number in range(count))
         self._health = {arm: _Health() for arm in arms}
 
-    def drive(self, finished: Iterable[Finished], owed: Iterable[Work], left: Counter[str]) -> None:
-        """Compact `finished` and run `owed` to the end; `left` counts both by corpus."""
+    def drive(self, finished: Iterable[Finished], queue: Queue, left: Counter[str]) -> None:
+        """Compact `finished` and run `queue` to the end; `left` counts both by corpus."""
         self._left = left
         self._finished = list(finished)
-        source = iter(owed)
+        self._queue = queue
         self._progress.stage = "running"
-        while self._step(source):
+        while self._step():
             self._progress.write(self._folder)
             if self._lease.lost:
                 raise RunError(f"{self._folder.path} was taken over by another driver: this one stops")
@@ -155,11 +147,11 @@ class Driver:
                 return
             self._on_compacted(ready[0])
 
-    def _step(self, source: Iterator[Work]) -> bool:
+    def _step(self) -> bool:
         """Start what can be started, wait for something to end, and say whether anything is left."""
-        waiting = self._start_episodes(source)
+        self._start_episodes()
         self._start_compactions(last=not self._running)
-        refs = [*self._running, *self._compacting, *(self._restarting if waiting else ())]
+        refs = [*self._running, *self._compacting, *(() if self._queue.empty else self._restarting)]
         if not refs:
             return False
         ready, rest = ray.wait(refs, num_returns=1, timeout=POLL_SECONDS)
@@ -174,26 +166,24 @@ class Driver:
                 self._on_compacted(ref)
         return True
 
-    def _start_episodes(self, source: Iterator[Work]) -> bool:
-        """Start episodes while there is room, and say whether more may be waiting."""
+    def _start_episodes(self) -> None:
+        """Start episodes while there is room. Where no actor is left, all that are left are owed."""
         while len(self._finished) < BACKLOG:
             lost = not (self._free or self._running or self._restarting)
-            if not self._free and not lost:
-                return True
-            work = self._retries.popleft() if self._retries else next(source, None)
+            work = self._queue.take() if self._free or lost else None
             if work is None:
-                return False
+                return
             arm = work.planned["arm"]
             if lost:
                 self._owe(work, "no actor is left: see logs/driver.log")
-                continue
-            if self._is_down(arm):
+            elif self._is_down(arm):
                 self._owe(work, f"arm {arm}: not started, since no attempt of it gives a result")
+            else:
+                slot = self._free.popleft()
+                self._running[self._pool[slot].run.remote(self._assignment(work))] = (slot, work)
+                self._progress.episode_started(work.planned)
                 continue
-            slot = self._free.popleft()
-            self._running[self._pool[slot].run.remote(self._assignment(work))] = (slot, work)
-            self._progress.episode_started(work.planned)
-        return True
+            self._queue.ended(work)
 
     def _assignment(self, work: Work) -> Assignment:
         planned = work.planned
@@ -204,6 +194,7 @@ class Driver:
 
     def _on_ended(self, ref: Any) -> None:
         slot, work = self._running.pop(ref)
+        self._queue.ended(work)
         episode, health = work.planned["episode_id"], self._health[work.planned["arm"]]
         ended: Ended | None = None
         try:
@@ -255,7 +246,7 @@ class Driver:
         reason = str(error).strip().splitlines()[0]
         log.warning("episode %s, attempt %d: its worker was lost: %s", episode, work.attempt, error)
         if work.lost + 1 < self._attempts:
-            self._retries.append(replace(work, attempt=work.attempt + 1, lost=work.lost + 1))
+            self._queue.again(replace(work, attempt=work.attempt + 1, lost=work.lost + 1))
         else:
             self._owe(work, f"arm {work.planned['arm']}: its worker died {self._attempts} times: {reason}")
 

@@ -28,12 +28,13 @@ from pipeline.runs.actors import ArmRuntime
 from pipeline.runs.broadcast import Broadcast
 from pipeline.runs.cluster import connected
 from pipeline.runs.compact import Finished
-from pipeline.runs.driver import Driver, Tally, Work
+from pipeline.runs.driver import Driver, Tally
 from pipeline.runs.folder import SCHEMA_VERSION, RunFolder, versions, write_atomically
 from pipeline.runs.freeze import frozen, plain
 from pipeline.runs.lease import Lease, refuse_if_held
 from pipeline.runs.plan import Plan, make_plan, store
 from pipeline.runs.progress import Progress
+from pipeline.runs.queue import Queue, Work
 from pipeline.runs.replay import accepted_attempts, committed_attempts
 from pipeline.runs.spec import ArmSpec, RunSpec
 
@@ -180,7 +181,8 @@ class _Invocation:
                 )
                 if owed:
                     driver.start_actors(self._spec.actors, arms, owed.total())
-                driver.drive(self._finished(), self._owed(), self._left())
+                queue = Queue({name: arm.endpoint for name, arm in arms.items()}, self._owed)
+                driver.drive(self._finished(), queue, self._left())
                 return driver.tally, False
             except KeyboardInterrupt:
                 self._progress.stage = "stopping"
@@ -208,8 +210,11 @@ class _Invocation:
             if row["episode_id"] in self._accepted and row["episode_id"] not in self._committed:
                 yield Finished(row, self._accepted[row["episode_id"]])
 
-    def _owed(self) -> Iterator[Work]:
+    def _owed(self, arm: str | None = None) -> Iterator[Work]:
+        """Episodes without a result, of one arm or of all."""
         for row in self._plan.rows():
+            if arm is not None and row["arm"] != arm:
+                continue
             if row["episode_id"] not in self._accepted and row["episode_id"] not in self._committed:
                 yield Work(row, self._last[row["episode_id"]] + 1)
 

@@ -14,10 +14,12 @@ class Endpoint:
     """Where a model answers: base URLs to `/v1`, one a replica.
 
     `api_key_env` names the environment variable that holds the key; the key itself is never kept here.
-    `node_local`: the URLs are on loopback, of use on this machine only.
+    `node_local`: the URLs are on loopback, of use on this machine only. `slots`: how many episodes it serves
+    side by side; None, if a run need not mind.
     """
 
     urls: tuple[str, ...]
     model: str
     api_key_env: str | None = None
     node_local: bool = False
+    slots: int | None = None

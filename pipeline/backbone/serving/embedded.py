@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def serve(serving: EmbeddedConfig, backbone: BackboneConfig, log_dir: Path) -> I
     )
     module, log = "pipeline.backbone.serving.embedded_server", log_dir / "embedded.log"
     with module_server(module, options, backbone, log, serving.startup_timeout) as endpoint:
-        yield endpoint
+        yield replace(endpoint, slots=1)  # one at a time, on one thread: a second episode would only wait
 
 
 def _weights(model_path: str | None) -> Path:
