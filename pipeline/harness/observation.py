@@ -45,7 +45,8 @@ class Served:
 
 def fenced(text: str) -> str:
     """Return `text` between fences of back-ticks that do not occur in it."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    runs = re.findall("`{3,}", text) if "```" in text else []
+    longest = max(map(len, runs), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}text\n{text}\n{fence}"
 

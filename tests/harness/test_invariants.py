@@ -165,3 +165,43 @@ def test_3_10_a_batch_equals_its_items_one_by_one(episode: Opener, items: list[A
     ]
     statements = [[entry.statement for entry in run.state.evidence.entries] for run in (whole, one_by_one)]
     assert statements[0] == statements[1]
+
+
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = [
+    "query",
+    "documents",
+    "top_k",
+    "order",
+    "locations",
+    "upsert",
+    "revise",
+    "expression",
+    "evidence",
+    "answer",
+]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from(["search", "read", "evidence", "compute", "final"]) | ANYTHING,
+    fields=st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=3),
+    patterns=st.lists(st.text("*?[]!a1./\\", max_size=6), max_size=2),
+    beside=st.dictionaries(st.sampled_from(["thought", "conclusion", "notes", "x"]), ANYTHING, max_size=2),
+)
+def test_2_2_whatever_is_sent_is_an_operation_or_an_error(
+    episode: Opener, name: Any, fields: dict[str, Any], patterns: list[str], beside: dict[str, Any]
+) -> None:
+    opened = episode()
+    for reply in (
+        {"operation": {"name": name, **fields}, **beside},
+        {"operation": {"name": "search", "query": "May", "documents": patterns}},
+        {"operation": fields},
+    ):
+        turn = opened.send(json.dumps(reply))
+        assert turn.valid == (turn.error is None)
+        json.dumps(as_json(turn), ensure_ascii=False).encode()
