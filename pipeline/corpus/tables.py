@@ -30,6 +30,7 @@ _ABOVE = 8_192
 _FILLER = re.compile(r"Unnamed: \d+_level_\d+|nan")
 _RULE = re.compile(r"[|\s:-]+")
 _YEAR = re.compile(r"\b(?:1[789]|20)\d\d\b")
+_NUMBER = re.compile(r"\S*\d\S*")
 _COLUMN_NUMBER = re.compile(r"\(\d{1,2}\)")
 _GAP = re.compile(r"\s{2,}|\.{2,}|\|")
 
@@ -84,19 +85,29 @@ def _runs(mask: np.ndarray) -> Iterator[tuple[int, int]]:
 def _layout_runs(lines: Lines, rows: Rows) -> Iterator[tuple[int, int]]:
     """Yield runs of layout rows, with what stands between them; a run has at least two rows."""
     at = np.flatnonzero(rows.layout)
-    gaps = np.flatnonzero(np.diff(at) > 1) + 1
-    cuts = [gap for gap in gaps.tolist() if _parted(lines, rows, int(at[gap - 1]) + 1, int(at[gap]))]
-    for start, end in pairwise([0, *cuts, len(at)]):
+    for start, end in pairwise([0, *_partings(lines, rows, at), len(at)]):
         if end - start > 1:
             yield int(at[start]), int(at[end - 1]) + 1
 
 
-def _parted(lines: Lines, rows: Rows, first: int, end: int) -> bool:
-    """Return whether the lines `first:end` between two rows part two tables."""
-    filled = np.flatnonzero(~lines.blank[first:end]) + first
-    if len(filled) > _BETWEEN or rows.prose[first:end].any() or rows.pipe[first:end].any():
-        return True
-    texts = [lines.text(line) for line in filled.tolist()]
+def _partings(lines: Lines, rows: Rows, at: np.ndarray) -> list[int]:
+    """Return which of the layout rows, at lines `at`, begin another table than the row before."""
+
+    def between(mask: np.ndarray) -> np.ndarray:
+        totals = np.concatenate(([0], np.cumsum(mask)))
+        counts: np.ndarray = totals[at[1:]] - totals[at[:-1] + 1]
+        return counts
+
+    filled = between(~lines.blank)
+    far = (filled > _BETWEEN) | (between(rows.prose | rows.pipe) > 0)
+    near = np.flatnonzero((filled > 0) & ~far) + 1
+    parted = [row for row in near.tolist() if _says_so(lines, range(int(at[row - 1]) + 1, int(at[row])))]
+    return sorted([*(np.flatnonzero(far) + 1).tolist(), *parted])
+
+
+def _says_so(lines: Lines, between: range) -> bool:
+    """Return whether a line between two rows is a title, a page marker or a note."""
+    texts = [lines.text(line) for line in between if not lines.blank[line]]
     return any(headings.is_title(text) or headings.is_page(text) or headings.is_note(text) for text in texts)
 
 
@@ -113,11 +124,9 @@ def _layout_table(lines: Lines, first: int, end: int, heading: Heading) -> Table
 
 def _belongs_to_header(row: str) -> bool:
     """Return whether a row's numbers are column numbers, or years and nothing else."""
-    words = row.split()
-    numbers = [word for word in words if any(character.isdigit() for character in word)]
-    if all(_COLUMN_NUMBER.fullmatch(number) for number in numbers):
+    if all(_COLUMN_NUMBER.fullmatch(number) for number in _NUMBER.findall(row)):
         return True
-    return all(_YEAR.fullmatch(word) or word in "rp" for word in words)
+    return all(_YEAR.fullmatch(word) or word in "rp" for word in row.split())
 
 
 def _pipe_table(lines: Lines, first: int, end: int, heading: Heading) -> TableLines:

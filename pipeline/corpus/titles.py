@@ -39,8 +39,9 @@ def group(titles: Sequence[str], firsts: np.ndarray) -> dict[str, np.ndarray]:
     members: dict[str, list[int]] = {}
     groups = np.full(len(titles), -1, np.int32)
     numbers: dict[str, int] = {}
+    keys = {title: key(title) for title in set(titles)}
     for table, (title, document) in enumerate(zip(titles, documents, strict=True)):
-        name = key(title)
+        name = keys[title]
         if name:
             groups[table] = numbers.setdefault(name, len(numbers))
             within = members.setdefault(name, [])
