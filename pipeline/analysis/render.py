@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from rich.console import Group
+from rich import box
+from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +26,10 @@ _TITLES = {"exact": "Exact %", "within_5%": "@5 %"}
 
 @dataclass(frozen=True)
 class _Grid:
+    """A table; its first `names` columns say what a row is about, the others are figures."""
+
     title: str
+    names: int
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
@@ -34,9 +38,11 @@ def screen(summary: Summary) -> Group:
     """Return the summary for a rich console. What a run's names say is shown as it is, never as markup."""
     parts: list[Table | Text] = []
     for grid in _grids(summary):
-        table = Table(title=Text(grid.title), title_justify="left")
+        table = Table(title=Text(grid.title), title_justify="left", box=box.SIMPLE_HEAD)
         for number, name in enumerate(grid.header):
-            table.add_column(Text(name), justify="left" if number < 2 or name == "Status" else "right")
+            # Narrow screens fold the names; figures stay whole.
+            justify: JustifyMethod = "left" if number < grid.names else "right"
+            table.add_column(Text(name), justify=justify, no_wrap=number > 0, overflow="fold")
         for row in grid.rows:
             table.add_row(*map(Text, row))
         parts.append(table)
@@ -47,9 +53,7 @@ def markdown(summary: Summary) -> str:
     """Return the summary as Markdown."""
     blocks = []
     for grid in _grids(summary):
-        rule = [
-            "---" if number < 2 or name == "Status" else "---:" for number, name in enumerate(grid.header)
-        ]
+        rule = ["---" if number < grid.names else "---:" for number in range(len(grid.header))]
         lines = [_line(grid.header), "|" + "|".join(rule) + "|", *map(_line, grid.rows)]
         blocks.append(f"## {_escaped(grid.title)}\n\n" + "\n".join(lines))
     return "\n\n".join([*blocks, *map(_escaped, _notes(summary))]) + "\n"
@@ -82,18 +86,27 @@ def _grids(summary: Summary) -> Iterator[_Grid]:
     every = dict.fromkeys(metric for arm in summary.arms for metric in arm.figures.rates)
     metrics = [metric for metric in every if metric in _TITLES] or list(every)
     titles = [_TITLES.get(metric, metric) for metric in metrics]
-    spent = ["Median turns", "Prompt tokens", "Cached", "Completion", "Status"]
     scorers = f" · {', '.join(summary.scorers)}" if summary.scorers else ""
     yield _Grid(
         f"{summary.run}{scorers}",
-        ["Arm", "Benchmark", "Done", "Owed", *titles, *spent],
+        1,
+        ["Arm", "Done", *titles, "Turns", "Prompt", "Cached", "Completion"],
+        [
+            [_label(arm), _done(arm.figures), *_rates(arm.figures, metrics), *_spent(arm.figures)]
+            for arm in summary.arms
+        ],
+    )
+    statuses = list(dict.fromkeys(status for arm in summary.arms for status in arm.figures.statuses))
+    yield _Grid(
+        "How episodes ended",
+        2,
+        ["Arm", "Benchmark", *statuses, "owed"],
         [
             [
                 _label(arm),
                 arm.benchmark,
-                *_counts(arm.figures),
-                *_rates(arm.figures, metrics),
-                *_spent(arm.figures),
+                *(f"{arm.figures.statuses.get(status, 0):,}" for status in statuses),
+                f"{arm.figures.owed:,}",
             ]
             for arm in summary.arms
         ],
@@ -101,17 +114,18 @@ def _grids(summary: Summary) -> Iterator[_Grid]:
     for field in dict.fromkeys(field for arm in summary.arms for field in arm.by):
         yield _Grid(
             f"By {field}",
-            ["Arm", field.capitalize(), "Done", "Owed", *titles],
+            2,
+            ["Arm", field.capitalize(), "Done", *titles],
             [
-                [_label(arm), value, *_counts(figures), *_rates(figures, metrics)]
+                [_label(arm), value, _done(figures), *_rates(figures, metrics)]
                 for arm in summary.arms
                 for value, figures in arm.by.get(field, {}).items()
             ],
         )
 
 
-def _counts(figures: Figures) -> list[str]:
-    return [f"{figures.done:,}", f"{figures.owed:,}"]
+def _done(figures: Figures) -> str:
+    return f"{figures.done:,}" if not figures.owed else f"{figures.done:,} of {figures.planned:,}"
 
 
 def _rates(figures: Figures, metrics: Sequence[str]) -> list[str]:
@@ -131,7 +145,6 @@ def _spent(figures: Figures) -> list[str]:
         _short(figures.prompt_tokens),
         _short(figures.cached_tokens),
         _short(figures.completion_tokens),
-        ", ".join(f"{status} {count}" for status, count in figures.statuses.items()) or "–",
     ]
 
 
@@ -147,7 +160,10 @@ def _short(tokens: int) -> str:
 
 def _notes(summary: Summary) -> Iterator[str]:
     """Yield what the tables' figures do not say of themselves."""
-    yield "Means over seeds, ± their standard deviation where there are several; tokens as the server counts."
+    yield (
+        "Means over seeds, ± their standard deviation where there are several; median turns; "
+        "sums of tokens, as the server counts them."
+    )
     if not all(arm.language_model for arm in summary.arms):
         yield _EXPLANATION
     for arm in summary.arms:

@@ -74,7 +74,7 @@ def test_every_rendering_labels_an_arm_that_is_no_language_model(folder: Path) -
     data = json.loads((folder / "results/table.json").read_text("utf-8"))
     label = f"reference ({NOT_A_LANGUAGE_MODEL})"
     for text in (table, shown(folder)):
-        assert text.count(label) == 2  # in the main table and by kind
+        assert text.count(label) == 3  # in the main table, among the endings and by kind
         assert "no evidence about any method" in text
         assert f"qwen ({NOT_A_LANGUAGE_MODEL})" not in text
     assert [arm["label"] for arm in data["arms"]] == ["qwen", label]
@@ -84,11 +84,22 @@ def test_every_rendering_labels_an_arm_that_is_no_language_model(folder: Path) -
 def test_the_markdown_table_shows_the_figures(folder: Path) -> None:
     lines = markdown(summary(folder)).splitlines()
     assert lines[0] == "## demo · officeqa 2026-06-13"
-    assert lines[2].split(" | ")[4:6] == ["Exact %", "@5 %"]
-    assert lines[4] == (
-        "| qwen | ledgerqa | 5 | 1 | 50.0 ± 50.0 | 66.7 ± 57.7 | 8 | 5.0k | 4.5k | 250 |"
-        " answered 4, turns\\_exhausted 1 |"
-    )
+    assert lines[2] == "| Arm | Done | Exact % | @5 % | Turns | Prompt | Cached | Completion |"
+    assert lines[4] == "| qwen | 5 of 6 | 50.0 ± 50.0 | 66.7 ± 57.7 | 8 | 5.0k | 4.5k | 250 |"
+    endings = lines[lines.index("## How episodes ended") :]
+    assert endings[2] == "| Arm | Benchmark | answered | turns\\_exhausted | owed |"
+    assert endings[4] == "| qwen | ledgerqa | 4 | 1 | 1 |"
+
+
+def test_a_narrow_screen_shows_every_figure_whole(folder: Path) -> None:
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(screen(summary(folder)))
+    text = console.export_text()
+    assert "…" not in text
+    assert "50.0 ± 50.0   66.7 ± 57.7" in text
+
+
+def test_endings_count_what_is_owed(folder: Path) -> None:
     assert "qwen: 1 of 6 episodes are owed: figures may change." in markdown(summary(folder))
 
 
@@ -120,7 +131,7 @@ def test_scorer_failures_are_counted(make_run: MakeRun, monkeypatch: pytest.Monk
 def test_a_run_without_results_is_shown_as_owed(make_run: MakeRun) -> None:
     folder = make_run([owed("qwen", "t1", 0)])
     score(folder)
-    assert "| qwen | ledgerqa | 0 | 1 | – | 0 | 0 | 0 | – |" in markdown(summary(folder))
+    assert "| qwen | 0 of 1 | – | 0 | 0 | 0 |" in markdown(summary(folder))
 
 
 def test_names_are_shown_as_they_are_and_never_as_markup(make_run: MakeRun) -> None:
