@@ -40,6 +40,7 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
             rf"\bby\s+(?:what|how\s+many|how\s+much\s+in|how\s+large\s+a|which)\s+{_PERCENT}|\bhow\s+many\s+{_PERCENT}\b(?!\s+of)",
             rf"\b{_PERCENT}\s+by\s+which\b|\bhow much\b[^.?]*\b(?:{_MOVED})\b[^.?]*\bin {_PERCENT}",
             rf"\b(?:{_MOVED}|{_MOVES})\b[^.?]*\b(?:in|as a|expressed in|expressed as a)\s+{_PERCENT}\b(?!\s+of)",
+            rf"\bin {_PERCENT} of the (?:latter|former|first|second|earlier|original)\b",
             rf"\b{_PERCENT}\b[^.?]*\b(?:{_MORE}|{_LESS})\b|growth rate|rate of (?:{_MOVES})|{_PERCENT} terms",
         ),
     ),
@@ -96,17 +97,26 @@ def is_reversed(text: str, aim: Aim) -> bool:
         case "difference":
             return _subtracts_first(text)
         case "percent_change":
-            compared = (
-                rf"\b(?:{_MORE}|{_LESS}|less|exceed\w*|over|against|versus|relative to|compared (?:to|with))\b"
-                r"|\bdiffer\w*\b[^.?]*\bfrom\b|\bof the latter\b"
-            )
-            over_time = r"(?<!differs )(?<!differ )\bfrom\b[^.?]+\bto\b|\bbetween\b[^.?]+\band\b|\bgo(?:es|ing)\b|\bmov\w+\b"
-            return bool(re.search(compared, text, re.I)) and not re.search(over_time, text, re.I)
+            return _compares_with_second(text)
         case "ratio":
             return re.search(r"\b(?:goes|go|fits?|contained|divided) into?\b", text, re.I) is not None
         case "share":
             return _names_whole_first(text)
     return False
+
+
+def _compares_with_second(text: str) -> bool:
+    """`B was above A by …`, `B differs from A by …`; but `from A to B`, `between A and B`."""
+    if re.search(r"\bof the latter\b", text, re.I):
+        return True
+    compared = (
+        rf"\b(?:{_MORE}|{_LESS}|less|exceed\w*|over|against|versus|relative to|compared (?:to|with))\b"
+        r"|\bdiffer\w*\b[^.?]*\bfrom\b"
+    )
+    over_time = (
+        r"(?<!differs )(?<!differ )\bfrom\b[^.?]+\bto\b|\bbetween\b[^.?]+\band\b|\bgo(?:es|ing)\b|\bmov\w+\b"
+    )
+    return bool(re.search(compared, text, re.I)) and not re.search(over_time, text, re.I)
 
 
 def _subtracts_first(text: str) -> bool:
@@ -128,7 +138,9 @@ _SHARE = rf"share|part|portion|proportion|fraction|{_PERCENT}"
 def _names_whole_first(text: str) -> bool:
     """`what share of B did A make up`, `the part of B that was A`; but `A as a share of B`, `the share of A in B`."""
     of = re.search(rf"\b(?:{_SHARE})\s+of\s+", text, re.I)
-    if of is None or re.search(rf"\bas (?:a |the )?(?:{_SHARE})\s+of\b", text, re.I):
+    verbs = "as|held|hold|made up|makes? up|represent\\w*|account\\w* for|constitut\\w*|comprised?|(?:was|were|is|are) what"
+    claimed = rf"\b(?:{verbs})\s+(?:a |the |what |which |how large an? )?(?:{_SHARE})\s+of\b"
+    if of is None or re.search(claimed, text, re.I):
         return False
     sentence = re.split(r"[?!]|\.\s", text[of.end() :])[0]
     return re.search(rf"\b(?:{_CLAIMS})\b", sentence, re.I) is not None

@@ -118,19 +118,14 @@ def parse_reply(text: str) -> Json:
 def _operations(response_format: Json | None, system: str) -> Operations:
     """What the schema offers; without one, what the system prompt's own copy of it shows."""
     schema = (response_format or {}).get("json_schema", {}).get("schema")
-    names = _names(schema) if schema else set(re.findall(r'"(\w+)"', system))
+    return _offered(json.dumps(schema) if schema else system)
+
+
+@lru_cache(maxsize=64)
+def _offered(schema: str) -> Operations:
+    """The operations and fields that a schema names. Quoted names are all that is looked at."""
+    names = set(re.findall(r'"(\w+)"', schema))
     return Operations("upsert" in names, "revise" in names, "conclusion" in names, "notes" in names)
-
-
-def _names(node: object) -> set[str]:
-    """The names of all properties that a JSON schema describes, at any depth."""
-    if isinstance(node, Mapping):
-        inner = set().union(*(_names(value) for value in node.values())) if node else set()
-        properties = node.get("properties")
-        return inner | set(properties) if isinstance(properties, Mapping) else inner
-    if isinstance(node, list):
-        return set().union(*(_names(value) for value in node)) if node else set()
-    return set()
 
 
 def _active(tail: str) -> dict[str, str]:

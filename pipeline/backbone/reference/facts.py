@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 from pipeline.backbone.reference.errata import Correction, corrections
 from pipeline.backbone.reference.numerals import Figure, scale
@@ -31,7 +32,7 @@ class Fact:
     label: str
     period: Period | None
     correction: bool
-    sources: tuple[str, ...]
+    ranges: tuple[tuple[int, int], ...]  # where it stands in the document: row and header, or a note
     statement: str
 
     @property
@@ -68,6 +69,7 @@ def same_issue(asked: Period, published: Period) -> bool:
     return asked.year == published.year and (not asked.month or asked.month == published.month)
 
 
+@lru_cache(maxsize=4096)
 def series_key(title: str) -> tuple[str, ...]:
     """What stays of a table's title from issue to issue."""
     return tuple(s for s in stems(title) if s not in ("restated", "continued", "con") and not s.isdigit())
@@ -75,12 +77,12 @@ def series_key(title: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Reading:
-    """A table with what it holds of the question: how well it fits, and a cell for each figure asked for."""
+    """A table with what it holds of the question: how well it fits, and the figures asked for that it gives."""
 
     fit: float
     grid: Grid
     operands: tuple[Operand, ...]
-    cells: tuple[tuple[Row, Cell] | None, ...]
+    facts: tuple[Fact, ...]
 
 
 def find(question: Question, texts: Sequence[Text]) -> Findings:
@@ -92,27 +94,17 @@ def find(question: Question, texts: Sequence[Text]) -> Findings:
         return Findings()
     best = max((each for _, each in readings), key=lambda each: each.fit)
     key = series_key(best.grid.title)
-    facts = [
-        _table_fact(number, text, each.grid, *cell)
-        for text, each in readings
-        if len(each.operands) == len(best.operands) and same_series(key, series_key(each.grid.title))
-        for number, cell in enumerate(each.cells)
-        if cell
-    ]
+    printed: dict[tuple[str, int], tuple[float, Fact]] = {}  # of a table in parts, the part that fits best
+    for text, each in readings:
+        if len(each.operands) == len(best.operands) and same_series(key, series_key(each.grid.title)):
+            for fact in each.facts:
+                place = (text.document, fact.number)
+                printed[place] = max(
+                    printed.get(place, (each.fit, fact)), (each.fit, fact), key=itemgetter(0)
+                )
+    facts = [fact for _, fact in printed.values()]
     facts.extend(fact for text in texts for fact in _note_facts(best.grid, best.operands, text))
-    return Findings(best.grid.title, best.grid.columns, best.operands, tuple(dict.fromkeys(facts)))
-
-
-@lru_cache(maxsize=2048)
-def _readings(question: Question, document: str, start: int, text: str) -> tuple[_Reading, ...]:
-    """The tables of a text that hold any of the figures asked for."""
-    found = []
-    for grid in grids(text, start):
-        asked = operands(question, grid)
-        held = tuple(next(iter(cells(operand, grid)), None) for operand in asked)
-        if any(held):
-            found.append(_Reading(_fit(question, document, grid, asked, held), grid, asked, held))
-    return tuple(found)
+    return Findings(best.grid.title, best.grid.columns, best.operands, tuple(facts))
 
 
 def same_series(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -126,18 +118,30 @@ def same_series(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _basis(key: tuple[str, ...]) -> tuple[str, ...]:
+    """The word before `basis`: titles that differ in it alone name different tables."""
     return key[key.index("basi") - 1 :] if "basi" in key and key.index("basi") else ()
 
 
-def _fit(
-    question: Question, document: str, grid: Grid, asked: Sequence[Operand], held: Sequence[object | None]
-) -> float:
+@lru_cache(maxsize=2048)
+def _readings(question: Question, document: str, start: int, text: str) -> tuple[_Reading, ...]:
+    """The tables of a text that hold any of the figures asked for."""
+    found = []
+    for grid in grids(text, start):
+        asked = operands(question, grid)
+        held = {number: cell for number, operand in enumerate(asked) for cell in cells(operand, grid)[:1]}
+        if held:
+            fit = _fit(question, document, grid, asked, len(held))
+            facts = tuple(_table_fact(number, document, grid, *cell) for number, cell in held.items())
+            found.append(_Reading(fit, grid, asked, facts))
+    return tuple(found)
+
+
+def _fit(question: Question, document: str, grid: Grid, asked: Sequence[Operand], held: int) -> float:
     """How well a table suits: its title, its labels, how many of the figures it holds, and its issue."""
     named = sum(_named(question, operand, grid) for operand in asked) / len(asked)
-    share = sum(1 for cell in held if cell) / len(held)
     published = document_period(document)
     issue = published and any(same_issue(each, published) for each in question.issues)
-    return title_fit(question, grid.title) + 2 * named + share + (1 if issue else 0)
+    return title_fit(question, grid.title) + 2 * named + held / len(asked) + (1 if issue else 0)
 
 
 def _named(question: Question, operand: Operand, grid: Grid) -> float:
@@ -148,7 +152,7 @@ def _named(question: Question, operand: Operand, grid: Grid) -> float:
     return sum(1 for word in own if word in said) / len(own) if own else 0.0
 
 
-def _table_fact(number: int, text: Text, grid: Grid, row: Row, cell: Cell) -> Fact:
+def _table_fact(number: int, document: str, grid: Grid, row: Row, cell: Cell) -> Fact:
     column = grid.columns[cell.column] if cell.column < len(grid.columns) else ""
     period = cell_period(grid, row, column)
     label = (
@@ -158,19 +162,17 @@ def _table_fact(number: int, text: Text, grid: Grid, row: Row, cell: Cell) -> Fa
     unit = f" ({grid.unit[0].lower()}{grid.unit[1:]})" if grid.unit else ""
     mark = ", marked as revised" if cell.figure.revised else ""
     when = f" for {period}" if period else ""
-    statement = (
-        f'{label}{when}: {cell.figure.text}{unit}, as printed in "{grid.title}", {text.document}{mark}'
-    )
+    statement = f'{label}{when}: {cell.figure.text}{unit}, as printed in "{grid.title}", {document}{mark}'
     return Fact(
         number=number,
-        document=text.document,
-        published=document_period(text.document),
+        document=document,
+        published=document_period(document),
         figure=cell.figure,
         unit=grid.unit,
         label=label,
         period=period,
         correction=False,
-        sources=text.sources((row.start, row.end), (grid.start, grid.start + 1)),
+        ranges=((row.start, row.end), (grid.start, grid.start + 1)),
         statement=" ".join(statement.split()),
     )
 
@@ -222,6 +224,6 @@ def _note_fact(number: int, note: Correction, operand: Operand, grid: Grid, text
         label=label,
         period=note.period,
         correction=True,
-        sources=text.sources((note.note_start, note.note_end)),
+        ranges=((note.note_start, note.note_end),),
         statement=" ".join(statement.split()),
     )

@@ -10,6 +10,9 @@ _FIELD = re.compile(
     r"(?:(?<=\s)|^)(?:[rpe]\s?)?(?:\(?-?\$?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?%?\)?|-?\.\d+%?|[-–*](?=\s|$)|n\.a\.?)(?=\s|$)",
     re.I,
 )
+_LABEL_COLUMN = re.compile(
+    r"(?:state|countr|fiscal|year|month|or month|end of|item|agenc|class|area|type|auction)", re.I
+)
 _LEADER = re.compile(r"\s*(?:\.\s?){2,}\s*|\s+\.\s*(?=\s{2})")
 
 
@@ -58,12 +61,25 @@ def layout_columns(header: Sequence[str], width: int) -> tuple[str, ...]:
         fields = [field for field in re.split(r"\s{2,}", line.strip()) if field]
         if all(re.fullmatch(r"\(\d{1,2}\)", field) for field in fields):
             continue
-        if len(fields) > width:
-            fields = fields[-width:]
+        fields = _without_label(fields, width)
         for index, place in enumerate(_places(fields, width, first)):
             for column in place:
                 names[column].append(re.sub(r"\s*\(\d{1,2}\)$", "", fields[index]))
     return tuple(" ".join(part for part in dict.fromkeys(name) if part) for name in names)
+
+
+def _without_label(fields: list[str], width: int) -> list[str]:
+    """The fields of a header line less that of the label column; if one is missing then, the longest is two."""
+    if len(fields) > width:
+        return fields[-width:]
+    if len(fields) < width - 1 or not _LABEL_COLUMN.match(fields[0]):
+        return fields
+    fields = fields[1:]
+    while len(fields) == width - 1:
+        longest = max(range(len(fields)), key=lambda i: len(fields[i].split()))
+        first, _, second = fields[longest].partition(" ")
+        fields[longest : longest + 1] = [first, second]
+    return fields
 
 
 def _places(fields: Sequence[str], width: int, first: int) -> list[range]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from os.path import commonprefix
 
 from pipeline.backbone.reference.question import Question
 from pipeline.backbone.reference.tables import Cell, Grid, Row
@@ -40,7 +41,7 @@ class _Spot:
 @lru_cache(maxsize=4096)
 def title_fit(question: Question, title: str) -> float:
     """How well a table's title is named by a question: words in common, less words of its own."""
-    asked = set(stems(question.text))
+    asked = set(stems(re.sub(r"\((?![^)]*\b(?:[Tt]able|[Bb]asis))[^)]*\)", " ", question.text)))
     own = {word for word in stems(title) if not word.isdigit()} - {"table", "restated", "continued"}
     codes = set(re.findall(r"\b[A-Z]{1,6}-\d+\b", title))
     score = sum(1.0 if word in asked else -0.3 for word in own)
@@ -148,16 +149,18 @@ def _spots(question: Question, labels: Sequence[str], masked: Sequence[tuple[int
     """Where labels occur in the question, longest first, none overlapping another, in the order of the text."""
     words = content_words(question.text)
     free = [word for word in words if not any(a <= word.start and word.end <= b for a, b in masked)]
-    found: list[_Spot] = []
-    for label in sorted(dict.fromkeys(labels), key=lambda each: -len(stems(_leaf(each)))):
+    candidates: list[tuple[int, int, _Spot]] = []
+    for label in dict.fromkeys(labels):
         wanted = stems(_leaf(label))
         if not wanted or all(stem.isdigit() for stem in wanted):
             continue
-        for start, end in _occurrences(free, wanted):
-            if wanted == ("total",) and not _is_label(question.text, start, end):
-                continue
-            if not any(spot.start < end and start < spot.end for spot in found):
-                found.append(_Spot(label, start, end))
+        for start, end, gaps in _occurrences(free, wanted):
+            if wanted != ("total",) or _is_label(question.text, start, end):
+                candidates.append((-len(wanted), gaps, _Spot(label, start, end)))
+    found: list[_Spot] = []
+    for _, _, spot in sorted(candidates, key=lambda each: (each[0], each[2].start, each[1])):
+        if not any(other.start < spot.end and spot.start < other.end for other in found):
+            found.append(spot)
     return sorted(found, key=lambda spot: spot.start)
 
 
@@ -172,8 +175,8 @@ def _is_label(text: str, start: int, end: int) -> bool:
     return bool(quoted or named or (text[start].isupper() and start > 0 and text[start - 2] not in ".?!"))
 
 
-def _occurrences(words: Sequence[Word], wanted: Sequence[str]) -> list[tuple[int, int]]:
-    """Where stems follow each other in the words, with up to `MAX_GAP` others between two."""
+def _occurrences(words: Sequence[Word], wanted: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Where stems follow each other, with up to `MAX_GAP` other words between two: start, end, words between."""
     found = []
     for first, word in enumerate(words):
         if word.stem != wanted[0]:
@@ -187,7 +190,7 @@ def _occurrences(words: Sequence[Word], wanted: Sequence[str]) -> list[tuple[int
             at += 1 + step
             end = words[at].end
         else:
-            found.append((word.start, end))
+            found.append((word.start, end, at - first + 1 - len(wanted)))
     return found
 
 
@@ -251,7 +254,9 @@ def _fit(label: str, words: Sequence[str]) -> float:
 
 
 def _near(word: str, asked: set[str]) -> bool:
-    """Whether a word differs from one asked for by its ending or one misread letter."""
-    return len(word) > 5 and any(
-        other[:-1] == word[:-1] or other[: len(word)] == word for other in asked if len(other) > 5
+    """Whether a word differs from one asked for by its ending alone (`narcotice`, `narcotic`)."""
+    return any(
+        len(commonprefix((word, other))) >= max(6, max(len(word), len(other)) - 2)
+        for other in asked
+        if len(other) > 5
     )

@@ -21,8 +21,8 @@ _ISSUE_AFTER = re.compile(
     rf"^(?:'s|’s)?,?\s+(?:(?:[A-Z][a-z]+|monthly|quarterly|annual|statistical)\s+){{0,3}}?(?i:{_ISSUE})\b"
 )
 _ISSUE_BEFORE = re.compile(
-    rf"\b{_ISSUE}\b\s*(?:\w+\s+){{0,3}}?(?:of|for|dated|from|in|is|:|\()\s*(?:the\s+)?(?:month\s+of\s+)?$"
-    r"|\b(?:issue|bulletin|edition)\s*[,(:]?\s*$",
+    r"\b(?:issues?|bulletins?|editions?|publications?)\b\s*(?:\w+\s+){0,2}?(?:(?:of|for|dated|from|in|is|:|\()\s*)?"
+    r"(?:the\s+)?(?:month\s+of\s+)?$",
     re.I,
 )
 _PUBLISHED = re.compile(

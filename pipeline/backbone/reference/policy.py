@@ -65,6 +65,12 @@ class _Episode:
 
     # ---- evidence
 
+    def _sources(self, fact: Fact) -> tuple[str, ...]:
+        """The sources that cover where a fact stands."""
+        start = fact.ranges[0][0]
+        texts = [t for t in self.texts if t.document == fact.document and t.start <= start < t.end]
+        return texts[0].sources(*fact.ranges)
+
     def _ids(self) -> dict[str, str]:
         """Active evidence by statement (the newest of equal ones)."""
         return {statement: evidence for evidence, statement in self.conversation.active.items()}
@@ -115,7 +121,7 @@ class _Episode:
         if not new:
             return None
         return "Keep what the tables say, one statement a figure.", replies.upsert(
-            [(f.statement, f.sources) for f in new]
+            [(f.statement, self._sources(f)) for f in new]
         )
 
     def _admit_changes(self) -> tuple[str, Operation] | None:
@@ -125,8 +131,8 @@ class _Episode:
                 continue
             why = f"{fact.document} gives {fact.figure.text} where {held.document} gave {held.figure.text}."
             if self.conversation.operations.revise and len(self.question.prints) == 1:
-                return why, replies.revise(self._ids()[held.statement], fact.statement, fact.sources)
-            return why, replies.upsert([(fact.statement, fact.sources)])
+                return why, replies.revise(self._ids()[held.statement], fact.statement, self._sources(fact))
+            return why, replies.upsert([(fact.statement, self._sources(fact))])
         return self._admit_something()
 
     def _admit_something(self) -> tuple[str, Operation] | None:
@@ -151,7 +157,7 @@ class _Episode:
             active = self._ids()
             ids = [active[fact.statement] for fact in facts] or list(self.conversation.active)[:1]
             return {"evidence": list(dict.fromkeys(ids))}
-        sources = [source for fact in facts for source in fact.sources] or [
+        sources = [source for fact in facts for source in self._sources(fact)] or [
             t.served[0].source for t in self.texts[:1]
         ]
         return {"sources": list(dict.fromkeys(sources))}

@@ -40,32 +40,32 @@ def subject_words(text: str) -> tuple[str, ...]:
 
 _SPLITS: Mapping[str, tuple[str, ...]] = {
     "share": (
-        r"(?:share|per\s?cent(?:age)?|proportion|fraction|portion|part)\s+of\s+(?P<a>[^.?]+?)\s+(?:was|were|did|is"
+        r"(?:share|per\s?cent(?:age)?|proportion|fraction|portion|part)\s+of\s+(?P<a>[^.?]{1,160}?)\s+(?:was|were|did|is"
         r"|are|consist\w*|came|comes?|made|went|account\w*|attribut\w*|represent\w*|held)\b"
-        r"\s*(?:held\s+|up\s+)?(?:of|by|for|from|to|in)*\s*(?P<b>.+)",
-        r"(?P<a>[^.?]+?)\s+(?:held|was|were|is|are|makes? up|made up|represent\w*|account\w*\s+for|constitut\w*)?"
+        r"\s*(?:held\s+|up\s+)?(?:of|by|for|from|to|in)*\s*(?P<b>[^.?]+)",
+        r"(?P<a>[^.?]{1,160}?)\s+(?:held|was|were|is|are|makes? up|made up|represent\w*|account\w*\s+for|constitut\w*)?"
         r"\s*(?:as\s+)?(?:what\s+|a\s+|the\s+)?(?:share|per\s?cent(?:age)?|proportion|fraction|portion|part)"
-        r"\s+of\s+(?P<b>.+)",
+        r"\s+of\s+(?P<b>[^.?]+)",
     ),
     "ratio": (
-        r"ratio\s+(?:of|between)\s+(?P<a>.+?)\s+(?:to|and)\s+(?P<b>.+)",
-        r"(?P<a>[^.?]+?)\s+(?:divided by|relative to|times as \w+ as)\s+(?P<b>.+)",
+        r"ratio\s+(?:of|between)\s+(?P<a>[^.?]{1,160}?)\s+(?:to|and)\s+(?P<b>[^.?]+)",
+        r"(?P<a>[^.?]{1,160}?)\s+(?:divided by|relative to|times as \w+ as)\s+(?P<b>[^.?]+)",
     ),
     "difference": (
-        r"(?:difference|gap|margin)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
-        r"(?:more|less|higher|lower|larger|smaller|greater|fewer|bigger)\s+(?:was|were|is|are)?\s*(?P<a>.+?)"
-        r"\s+than\s+(?P<b>.+)",
-        r"(?P<a>[^.?]+?)\s+(?:exceed\w*|minus|less|above|below|over)\s+(?P<b>.+)",
-        r"(?P<a>[^.?]+?)\s+(?:was|were|is|are)?\s*(?:more|less|higher|lower|larger|smaller|greater|fewer)"
-        r"\s+than\s+(?P<b>.+)",
+        r"(?:difference|gap|margin)\s+between\s+(?P<a>[^.?]{1,160}?)\s+and\s+(?P<b>[^.?]+)",
+        r"(?:more|less|higher|lower|larger|smaller|greater|fewer|bigger)\s+(?:was|were|is|are)?\s*(?P<a>[^.?]{1,160}?)"
+        r"\s+than\s+(?P<b>[^.?]+)",
+        r"(?P<a>[^.?]{1,160}?)\s+(?:exceed\w*|minus|less|above|below|over)\s+(?P<b>[^.?]+)",
+        r"(?P<a>[^.?]{1,160}?)\s+(?:was|were|is|are)?\s*(?:more|less|higher|lower|larger|smaller|greater|fewer)"
+        r"\s+than\s+(?P<b>[^.?]+)",
     ),
     "sum": (
-        r"sum\s+of\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
-        r"(?P<a>[^.?]+?)\s+(?:and|plus)\s+(?P<b>.+?)\s*(?:combined|together|taken|add|in all|altogether)",
-        r"(?:combined|together|total)\s+(?P<a>.+?)\s+(?:and|plus)\s+(?P<b>.+)",
+        r"sum\s+of\s+(?P<a>[^.?]{1,160}?)\s+and\s+(?P<b>[^.?]+)",
+        r"(?P<a>[^.?]{1,160}?)\s+(?:and|plus)\s+(?P<b>[^.?]{1,160}?)\s*(?:combined|together|taken|add|in all|altogether)",
+        r"(?:combined|together|total)\s+(?P<a>[^.?]{1,160}?)\s+(?:and|plus)\s+(?P<b>[^.?]+)",
     ),
     "percent_change": (
-        r"(?:higher|lower|larger|smaller|greater|more|less)\s+(?:was|were)?\s*(?P<a>.+?)\s+than\s+(?P<b>.+)",
+        r"(?:higher|lower|larger|smaller|greater|more|less)\s+(?:was|were)?\s*(?P<a>[^.?]{1,160}?)\s+than\s+(?P<b>[^.?]+)",
     ),
 }
 

@@ -129,10 +129,36 @@ def _pipe_grid(header: Sequence[_Line], body: Sequence[_Line], head: Sequence[_L
     split = [[cell.text for cell in _pipe_cells(line)] for line in header]
     width = max(map(len, split))
     paths = [" > ".join(row[i] for row in split if i < len(row)) for i in range(width)]
+    paths = _without_filler(paths, [_pipe_cells(line) for line in body])
     columns = tuple(_clean_path(path) for path in paths)
     rows = _rows((line, [(c.text, c.start) for c in _pipe_cells(line)]) for line in body)
     last = body[-1] if body else header[-1]
     return Grid(title, unit, period, columns[1:], rows, header[0].start, last.end)
+
+
+def _without_filler(paths: Sequence[str], body: Sequence[Sequence[_Line]]) -> list[str]:
+    """Headers of a rendering that put a nameless column inside a group and shifted the names after it.
+
+    It shows by the last column, which is then empty in every row.
+    """
+    shifted = bool(body) and all(len(row) == len(paths) and row[-1].text in ("nan", "") for row in body)
+    filler = next(
+        (
+            i
+            for i, path in enumerate(paths)
+            if re.match(r"(?!Unnamed).* > Unnamed", path) and _splits(paths, i)
+        ),
+        None,
+    )
+    if not shifted or filler is None:
+        return list(paths)
+    return [*paths[:filler], *paths[filler + 1 :], ""]
+
+
+def _splits(paths: Sequence[str], index: int) -> bool:
+    """Whether the column before `index` belongs to the same group under a name of its own."""
+    group = paths[index].partition(" > ")[0]
+    return index > 0 and paths[index - 1].startswith(f"{group} > ") and "Unnamed" not in paths[index - 1]
 
 
 def _pipe_cells(line: _Line) -> list[_Line]:

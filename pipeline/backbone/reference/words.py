@@ -15,7 +15,7 @@ MONTH_PATTERN = _MONTH.replace("?P<month>", "?:")
 YEAR_PATTERN = r"(?:1[789]|20)\d\d"
 _STOP = frozenset(
     "a an and are as at be been by did do does each end ended ending for from give had has have her his how if in "
-    "into is it its me much many of on or our over per please shown so such tell than that the their them then "
+    "into is it its me much many of on or our over please shown so such tell than that the their them then "
     "there these they this those through to up us was we were what when where which while who whose will with "
     "would you your".split()
 )
