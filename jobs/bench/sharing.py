@@ -33,11 +33,10 @@ def private_bytes() -> int:
 class Actor:
     """Attaches to what it is given by reference, and says what that cost."""
 
-    def arrays(self, references: dict[str, Any], meta: dict[str, Any]) -> tuple[float, int]:
-        """Attach to the arrays behind `references`; return seconds to attach and private bytes after use."""
+    def arrays(self, reference: list[Any]) -> tuple[float, int]:
+        """Attach to the arrays behind `reference`; return seconds to attach and private bytes after use."""
         before, began = private_bytes(), time.perf_counter()
-        shared = dict(zip(references, ray.get(list(references.values())), strict=True))
-        corpus = Corpus.attach(shared, meta)
+        corpus = Corpus.attach(*ray.get(reference[0]))
         attached = time.perf_counter() - began
         for number in range(10):
             corpus.search(f"table {number} millions of dollars")
@@ -68,10 +67,9 @@ def main() -> None:
     size = sum(array.nbytes for array in corpus.arrays().values())
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error")
     try:
-        references = {name: ray.put(array) for name, array in corpus.arrays().items()}
-        both = ray.put((peer, texts))
+        shared, both = ray.put((corpus.arrays(), corpus.meta())), ray.put((peer, texts))
         layouts = {
-            "arrays": lambda actor: actor.arrays.remote(references, corpus.meta()),
+            "arrays": lambda actor: actor.arrays.remote([shared]),
             "pickled": lambda actor: actor.pickled.remote([both]),
         }
         print(f"corpus of {size / 1e6:.0f} MB, {options.actors} actors; medians")

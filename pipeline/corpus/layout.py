@@ -22,7 +22,7 @@ NAME = 80
 """A table without a title is called by so many characters of its header."""
 
 _BATCH = 1 << 22
-_FILLER = re.compile(rb"Unnamed: \d+_level_\d+")
+_FILLER = re.compile(rb"Unnamed: \d+(?:_level_\d+)?")
 
 
 class Layout:

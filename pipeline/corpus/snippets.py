@@ -34,7 +34,7 @@ def snippet(text: str, weights: Mapping[str, float], above: str | None = None) -
         if left <= 0 or (weight == 0 and scored[0][0] < 0):
             break
         line = lines[number] if above is None else _row(lines, number, above)
-        chosen[number] = _window(line, weights)[:left]
+        chosen[number] = _cut(_window(line, weights), left)
         left -= len(chosen[number]) + 1
     return "\n".join(chosen[number] for number in sorted(chosen))
 
@@ -49,8 +49,16 @@ def _weight(line: str, weights: Mapping[str, float]) -> float:
     return sum(weight for term, weight in weights.items() if term in found)
 
 
+def _cut(line: str, longest: int) -> str:
+    """Cut a line at a blank, so that no number is cut to another."""
+    return line if len(line) <= longest else line[:longest].rpartition(" ")[0] + " …"
+
+
 def _row(lines: Sequence[str], number: int, above: str) -> str:
     row = _NAN.sub("|  ", lines[number])
+    cells = {cell.strip() for cell in row.strip("|").split("|")}
+    if len(cells) == 1 and row.count("|") > 2:
+        return f"| {cells.pop()} |"  # a label that the rendering repeats in every column
     label = _LABEL.match(row)
     if label is None or label[1].lower() not in MONTHS or year_of(row):
         return row
@@ -67,4 +75,4 @@ def _window(line: str, weights: Mapping[str, float]) -> str:
     found = [at for term in weights if (at := folded.find(term)) >= 0]
     start = max(0, min(found, default=0) - _LINE // 3)
     start = line.rfind(" ", 0, start) + 1
-    return ("… " if start else "") + line[start : start + _LINE] + (" …" if start + _LINE < len(line) else "")
+    return ("… " if start else "") + _cut(line[start:], _LINE)

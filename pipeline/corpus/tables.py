@@ -27,7 +27,7 @@ _BETWEEN = 12
 _ABOVE = 8_192
 """The year that a row inherits stands at most so many bytes above it."""
 
-_FILLER = re.compile(r"Unnamed: \d+_level_\d+|nan")
+_FILLER = re.compile(r"Unnamed: \d+(?:_level_\d+)?|nan")
 _RULE = re.compile(r"[|\s:-]+")
 _YEAR = re.compile(r"\b(?:1[789]|20)\d\d\b")
 _NUMBER = re.compile(r"\S*\d\S*")
