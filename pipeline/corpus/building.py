@@ -18,7 +18,7 @@ from pipeline.corpus.index import Batch
 from pipeline.corpus.layout import Layout
 from pipeline.corpus.signatures import signatures
 
-FORMAT = 1
+FORMAT = 2
 """The version of the arrays: it goes up whenever documents, passages, tables or terms come out otherwise."""
 
 
