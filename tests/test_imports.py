@@ -10,7 +10,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "pipeline"
 FLOORS = (
-    ("errors", "protocols", "plugins", "paths"),
+    ("errors", "protocols", "paths"),
+    ("plugins",),
     ("corpus", "backbone"),
     ("harness", "benchmarks"),
     ("runs",),

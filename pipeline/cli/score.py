@@ -1,7 +1,7 @@
 """Score a run again from its recorded answers, or bare answers by a benchmark's scorer. No model is asked.
 
 examples:
-  longharness score outputs/RUN
+  longharness score outputs/NAME
   longharness score --answers FILE.jsonl --scorer pipeline.benchmarks.scorers.officeqa
 
 A line of FILE.jsonl is {"gold": "…", "answer": "…", "tolerance": 0.05}; it is printed with its score.
@@ -13,6 +13,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from pipeline.cli.arguments import add_json, print_json
+from pipeline.cli.status import add_run, run_folder
 from pipeline.errors import UnusableInput
 
 OFFICEQA = "pipeline.benchmarks.scorers.officeqa"
@@ -20,7 +21,7 @@ OFFICEQA = "pipeline.benchmarks.scorers.officeqa"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the verb's arguments."""
-    parser.add_argument("folder", nargs="?", type=Path, metavar="RUN", help="a run's folder")
+    add_run(parser, optional=True)
     parser.add_argument("--answers", type=Path, metavar="FILE", help="score these instead (JSON lines)")
     parser.add_argument("--scorer", default=OFFICEQA, metavar="MODULE", help=f"for --answers ({OFFICEQA})")
     add_json(parser)
@@ -28,9 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Score and print."""
-    if (arguments.folder is None) == (arguments.answers is None):
-        raise UnusableInput("give a run's folder, or --answers FILE")
-    return score_run(arguments) if arguments.folder else score_answers(arguments)
+    if (arguments.run is None) == (arguments.answers is None):
+        raise UnusableInput("give a run, or --answers FILE")
+    return score_run(arguments) if arguments.run else score_answers(arguments)
 
 
 def score_answers(arguments: Namespace) -> int:
@@ -49,9 +50,10 @@ def score_run(arguments: Namespace) -> int:
 
     from pipeline.analysis import as_json, score, screen, summary, write
 
-    scored = score(arguments.folder)
-    found = summary(arguments.folder)
-    write(found, arguments.folder)
+    folder = run_folder(arguments.run)
+    scored = score(folder)
+    found = summary(folder)
+    write(found, folder)
     if arguments.json:
         print_json(as_json(found))
     else:

@@ -16,9 +16,10 @@ from pipeline.cli.arguments import add_json, print_json
 from pipeline.errors import RunError
 
 
-def add_run(parser: ArgumentParser) -> None:
+def add_run(parser: ArgumentParser, optional: bool = False) -> None:
     """Add the positional argument `RUN`."""
-    parser.add_argument("run", metavar="RUN", help="a run's folder, or its name under outputs/")
+    text = "a run's folder, or its name under outputs/"
+    parser.add_argument("run", metavar="RUN", nargs="?" if optional else None, help=text)
 
 
 def run_folder(run: str) -> Path:

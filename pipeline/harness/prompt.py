@@ -10,7 +10,6 @@ import json
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -31,16 +30,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment as Templates
 
 _EMPTY = "(empty)"  # some servers refuse a message without content
-_FOLDER = Path(__file__).parent / "prompts"
 
 
 @lru_cache(maxsize=1)
 def _templates() -> Templates:
     from jinja2 import Environment as Templates  # here, since a trace renders no prompt
-    from jinja2 import FileSystemLoader, StrictUndefined
+    from jinja2 import PackageLoader, StrictUndefined
 
     return Templates(
-        loader=FileSystemLoader(_FOLDER),
+        loader=PackageLoader("pipeline.harness", "prompts"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
