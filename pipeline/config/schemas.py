@@ -7,10 +7,11 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from pipeline.backbone.config import BackboneConfig, EndpointConfig
+from pipeline.backbone.config import BackboneConfig, EmbeddedConfig, EndpointConfig, ProcessConfig
+from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
-from pipeline.plugins import locate
+from pipeline.harness.config import HarnessConfig
 from pipeline.runs.config import ActorsConfig, ClusterConfig, TasksConfig
 
 
@@ -47,16 +48,6 @@ class RunConfig:
     root: str = "outputs"
 
 
-SCHEMAS = {
-    "run": "pipeline.config.schemas.RunConfig",
-    "longharness": "pipeline.harness.config.HarnessConfig",
-    "process": "pipeline.backbone.config.ProcessConfig",
-    "embedded": "pipeline.backbone.config.EmbeddedConfig",
-    "ledgerqa": "pipeline.benchmarks.ledgerqa.config.LedgerQAConfig",
-    "cluster": "pipeline.runs.config.ClusterConfig",
-}
-
-
 def run_schemas() -> dict[str, Any]:
     """The schemas that `/schema@_here_: NAME` may name in a configuration of a run.
 
@@ -64,8 +55,13 @@ def run_schemas() -> dict[str, Any]:
     them, or the user does.
     """
     return {
+        "run": RunConfig,
+        "longharness": HarnessConfig,
         "backbone": BackboneConfig(model=MISSING),
         "endpoint": EndpointConfig(urls=MISSING),
+        "process": ProcessConfig,
+        "embedded": EmbeddedConfig,
+        "ledgerqa": LedgerQAConfig,
         "officeqa": OfficeQAConfig(documents=MISSING),
-        **{name: locate(path) for name, path in SCHEMAS.items()},
+        "cluster": ClusterConfig,
     }
