@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import uuid4
 
 import orjson
@@ -99,17 +100,27 @@ class RunFolder:
         return record
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` by `content` as a whole: a reader or a crash sees the old file or the new one."""
+@contextmanager
+def replaced(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write, which takes the place of `path` when the context ends well.
+
+    A reader or a crash, of the machine too, sees the old file or the new one, whole.
+    """
     temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
         with temporary.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace `path` by `content` as a whole."""
+    with replaced(path) as file:
+        file.write(content)
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -84,6 +84,7 @@ class Segment:
                 number += 1
         self.size = 0
         self._broken = False
+        self._unsynced: OSError | None = None
         self._closed = threading.Event()
         self._dirty = threading.Event()
         self._syncer = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
@@ -92,10 +93,13 @@ class Segment:
     def append(self, record: Mapping[str, Any]) -> None:
         """Write `record` as one line.
 
-        Raises `OSError` if it could not be written whole: the segment then ends torn and takes no more.
+        Raises `OSError` if it could not be written whole, or lines before it not synced: the segment then
+        takes no more.
         """
         if self._broken:
             raise OSError(f"{self.path} is closed, or ends in a torn line since an earlier write failed")
+        if self._unsynced:
+            raise OSError(f"{self.path} takes no more: it could not be synced to disk") from self._unsynced
         line = memoryview(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
         self._broken = True
         written = 0
@@ -120,7 +124,11 @@ class Segment:
             if self._closed.wait(SYNC_SECONDS):
                 return
             self._dirty.clear()
-            os.fsync(self._file)
+            try:
+                os.fsync(self._file)
+            except OSError as error:  # nobody waits for this thread: the next `append` says it
+                self._unsynced = error
+                return
 
 
 class AttemptRecorder:

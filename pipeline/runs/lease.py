@@ -8,6 +8,7 @@ heartbeat is older than a minute.
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import socket
 import threading
@@ -23,12 +24,17 @@ import orjson
 from pipeline.errors import RunError
 from pipeline.runs.folder import RunFolder
 
+log = logging.getLogger(__name__)
+
 HEARTBEAT_SECONDS = 10.0
 STALE_SECONDS = 60.0
 
 
 class Lease:
-    """The right to drive the run in `folder`, held while the context is open; `lost` if it was taken over."""
+    """The right to drive the run in `folder`, held while the context is open.
+
+    `lost` once another driver took it over, or may do so since it can't be renewed.
+    """
 
     def __init__(self, folder: RunFolder) -> None:
         self._path = folder.lease
@@ -58,12 +64,17 @@ class Lease:
                 self._path.unlink()
 
     def _beat(self) -> None:
-        while not self._released.wait(HEARTBEAT_SECONDS):
-            with _locked(self._path) as file:
-                self.lost = not self._is_mine(_parse(file))
-                if self.lost:  # this process was taken for dead, from another host
-                    return
-                self._write(file)
+        last = time.monotonic()
+        while not (self.lost or self._released.wait(HEARTBEAT_SECONDS)):
+            try:
+                with _locked(self._path) as file:
+                    self.lost = not self._is_mine(_parse(file))  # taken for dead, from another host
+                    if not self.lost:
+                        self._write(file)
+                last = time.monotonic()
+            except OSError as error:  # a disk full or away: others will take this process for dead
+                log.warning("the lease %s can't be renewed: %s", self._path, error)
+                self.lost = time.monotonic() - last >= STALE_SECONDS
 
     def _write(self, file: IO[bytes]) -> None:
         file.seek(0)

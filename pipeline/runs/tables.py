@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import RunError
-from pipeline.runs.folder import RunFolder, write_json
+from pipeline.runs.folder import RunFolder, replaced, write_json
 from pipeline.runs.schemas import GOLD, PLAN, TABLES
 
 __all__ = [
@@ -49,12 +49,8 @@ def from_rows(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 
 def write_file(path: Path, table: pa.Table) -> None:
     """Write `table` to `path`, zstd-compressed, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
-    try:
-        pq.write_table(table, temporary, compression="zstd", compression_level=3)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replaced(path) as file:
+        pq.write_table(table, file, compression="zstd", compression_level=3)
 
 
 def write_part(folder: Path, table: str, rows: Sequence[Row] | pa.Table) -> str:

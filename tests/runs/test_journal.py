@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,18 @@ def test_a_closed_segment_takes_no_more(tmp_path: Path) -> None:
     segment.close()
     with pytest.raises(OSError, match="is closed"):
         segment.append({"v": 1})
+
+
+def test_a_segment_that_cannot_be_synced_takes_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "SYNC_SECONDS", 0.01)
+    segment = Segment(tmp_path, "a")
+    reading, writing = os.pipe()  # takes writes, and can't be synced
+    os.dup2(writing, segment._file)
+    segment.append({"v": 1})
+    segment._syncer.join(20)
+    with pytest.raises(OSError, match="could not be synced"):
+        segment.append({"v": 1})
+    for descriptor in (reading, writing, segment._file):
+        os.close(descriptor)

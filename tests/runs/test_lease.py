@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import RunError
+from pipeline.runs import lease as leases
 from pipeline.runs.folder import RunFolder
 from pipeline.runs.lease import Lease, current, process_start
+from tests.runs.observe import wait_for
 
 
 def lease(folder: RunFolder, **holder: object) -> None:
@@ -64,3 +66,26 @@ def test_a_torn_lease_is_nobodys(tmp_path: Path, content: str) -> None:
     folder.lease.write_text(content)
     with Lease(folder):
         pass
+
+
+def test_a_driver_learns_that_another_took_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "HEARTBEAT_SECONDS", 0.01)
+    folder = RunFolder(tmp_path)
+    with Lease(folder) as held:
+        lease(folder, host="elsewhere")
+        wait_for(lambda: held.lost, 20)
+    holder = current(folder)
+    assert holder is not None and holder["host"] == "elsewhere"
+
+
+def test_a_lease_that_cannot_be_renewed_for_long_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(leases, "STALE_SECONDS", 0.05)
+    folder = RunFolder(tmp_path)
+    with Lease(folder) as held:
+        folder.lease.unlink()
+        folder.lease.mkdir()
+        wait_for(lambda: held.lost, 20)
+        folder.lease.rmdir()

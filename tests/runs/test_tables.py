@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,21 @@ def test_a_part_counts_once_a_commit_names_it(tmp_path: Path) -> None:
     tables.write_part(tmp_path, "conclusions", [claim(1)])
     assert tables.prune(tmp_path) == 1
     assert tables.read(tmp_path, "conclusions", ["index"]).to_pylist() == [{"index": 0}]
+
+
+def test_a_part_is_on_disk_before_a_commit_can_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[int] = set()
+    sync = os.fsync
+
+    def observed(file: int) -> None:
+        sync(file)
+        synced.add(os.fstat(file).st_ino)
+
+    monkeypatch.setattr(os, "fsync", observed)
+    part = tables.write_part(tmp_path, "conclusions", [claim(0)])
+    assert (tmp_path / "tables" / "conclusions" / part).stat().st_ino in synced
 
 
 def test_a_derived_table_is_replaced_whole(tmp_path: Path) -> None:
