@@ -134,7 +134,7 @@ class Driver:
         while self._step():
             self._progress.write(self._folder)
             if self._lease.lost:
-                raise RunError(f"{self._folder.path} was taken over by another driver: this one stops")
+                raise RunError(f"{self._folder.path}: another driver took it over, or may: this one stops")
         self._progress.stage = "done"
 
     def compact_finished(self, seconds: float) -> None:
@@ -279,6 +279,10 @@ class Driver:
             done: Compacted = ray.get(ref)
         except RayTaskError as error:
             raise (error.cause if isinstance(error.cause, LongHarnessError) else error) from None
+        except RayError as error:  # its worker died at every try; the next invocation compacts these episodes
+            log.error("%d finished episodes were not compacted: %s", len(batch), error)
+            self.tally.owed["finished, but its worker died while its rows were made"] += len(batch)
+            done = Compacted()
         commit(self._folder.path, done)
         self.tally.compacted += len(done.episodes)
         for message in done.mismatches.values():

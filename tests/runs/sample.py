@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from typing import Any
 
 from pipeline.backbone.config import BackboneConfig, ClientConfig, EndpointConfig
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Task
+from pipeline.harness import LongHarness, Trace
 from pipeline.harness.config import BudgetConfig, HarnessConfig
 from pipeline.protocols import AnswerFormat, TaskView
 from pipeline.runs.config import ActorsConfig, ClusterConfig, TasksConfig
@@ -31,6 +34,22 @@ class SampleConfig:
     tasks: int = 6
     corpora: int = 1
     question: str = "What were the outlays of department {n} in 1950?"
+
+
+@dataclass
+class DeadlyConfig(HarnessConfig):
+    _target_: str = "tests.runs.sample.Deadly"
+    trigger: str = ""
+
+
+class Deadly(LongHarness):
+    """Kills the process that replays an episode, while the file `trigger` is there."""
+
+    def replay(self, *arguments: Any) -> Trace:
+        assert isinstance(self.config, DeadlyConfig)
+        if Path(self.config.trigger).exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().replay(*arguments)
 
 
 def write_documents(folder: Path, corpora: int = 1) -> Path:

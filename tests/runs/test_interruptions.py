@@ -16,7 +16,7 @@ from pipeline.runs import journal, tables
 from pipeline.runs.replay import replay_run
 from pipeline.runs.run import run
 from tests.runs.observe import in_flight, rows, wait_for, writers
-from tests.runs.sample import TURNS, Server, arm, spec
+from tests.runs.sample import TURNS, DeadlyConfig, Server, arm, spec
 
 DELAY = 0.3
 
@@ -118,3 +118,17 @@ def test_a_batch_that_was_never_committed_is_made_again_without_the_model(
     result = run(spec(tmp_path / "undisturbed", [arm("a", documents, server.url)]))
     assert (result.new, server.asked) == (6, asked)
     assert rows(folder) == undisturbed
+
+
+def test_episodes_whose_rows_no_worker_lives_to_make_are_owed_and_made_later(
+    cluster: None, tmp_path: Path, documents: Path, server: Server
+) -> None:
+    trigger = tmp_path / "trigger"
+    trigger.touch()
+    deadly = arm("a", documents, server.url, DeadlyConfig(trigger=str(trigger)), tasks=2)
+    result = run(spec(tmp_path, [deadly]))
+    assert (result.finished, result.owed, sum(result.reasons.values())) == (0, 2, 2)
+    trigger.unlink()
+    asked = server.asked
+    result = run(spec(tmp_path, [deadly]))
+    assert (result.complete, result.new, server.asked) == (True, 2, asked)
