@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -11,6 +11,7 @@ import orjson
 
 if TYPE_CHECKING:
     from pipeline.corpus import Corpus
+    from pipeline.harness import Reply, Trace
 
 Json = Mapping[str, Any]
 Status = Literal["answered", "turns_exhausted", "model_request_failed", "interrupted"]
@@ -151,10 +152,19 @@ class Recorder(Protocol):
 
 
 class Harness(Protocol):
-    """An arm's way of answering a task with a backbone over a corpus."""
+    """An arm's way of answering a task with a backbone over a corpus. It holds no state of any episode."""
+
+    @property
+    def prompt_sha256(self) -> str:
+        """What identifies its prompts: part of an episode's identity."""
+        ...
 
     async def run(
         self, task: TaskView, corpus: Corpus, backbone: Backbone, recorder: Recorder, limits: Limits
     ) -> Outcome:
         """Run one episode to its end. `BackboneUnavailable` passes through: the episode is owed."""
+        ...
+
+    def replay(self, task: TaskView, corpus: Corpus, replies: Iterable[Reply]) -> Trace:
+        """Rebuild an episode from its recorded replies: with the same states, without a model."""
         ...

@@ -14,7 +14,7 @@ from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.serving import Endpoint
 from pipeline.errors import BackboneUnavailable
 from pipeline.plugins import locate
-from pipeline.protocols import Backbone, Limits, Outcome, Sampling, TaskView, Usage
+from pipeline.protocols import Backbone, Harness, Limits, Outcome, Sampling, TaskView, Usage
 from pipeline.runs.broadcast import AttachedCorpora, CorpusHandle
 from pipeline.runs.journal import Attempt, AttemptRecorder, Segment
 
@@ -63,7 +63,7 @@ class EpisodeActor:
         self._arms = arms
         self._corpora = AttachedCorpora()
         self._open = AsyncExitStack()
-        self._harnesses: dict[str, Any] = {}
+        self._harnesses: dict[str, Harness] = {}
         self._clients: dict[str, ChatClient] = {}
 
     async def run(self, assignment: Assignment) -> Ended:
@@ -96,7 +96,7 @@ class EpisodeActor:
         await self._open.aclose()
         self._segment.close()
 
-    def _harness(self, arm: str) -> Any:
+    def _harness(self, arm: str) -> Harness:
         if arm not in self._harnesses:
             config = self._arms[arm].harness
             self._harnesses[arm] = locate(config._target_)(config)

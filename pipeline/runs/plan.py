@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -16,7 +16,7 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ConfigError, RunError
 from pipeline.plugins import locate
-from pipeline.protocols import AnswerFormat, TaskView
+from pipeline.protocols import AnswerFormat, Harness, TaskView
 from pipeline.runs import tables
 from pipeline.runs.config import TasksConfig
 from pipeline.runs.folder import RunFolder, write_json
@@ -27,10 +27,6 @@ EPISODE_VERSION = 1
 """Raised when the runtime changes so that the same replies give other states: old episodes are not reused."""
 
 OpenCorpus = Callable[[CorpusSource, CorpusConfig], Corpus]
-
-
-class _Prompted(Protocol):
-    prompt_sha256: str
 
 
 @dataclass(frozen=True)
@@ -140,7 +136,7 @@ def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> Pl
         corpus: open_corpus(benchmark.corpora[corpus], arm.corpus).fingerprint
         for corpus in dict.fromkeys(task.corpus for task in tasks)
     }
-    harness: _Prompted = locate(arm.harness._target_)(arm.harness)
+    harness: Harness = locate(arm.harness._target_)(arm.harness)
     backbone = plain(arm.backbone)
     identity = {
         "harness": plain(arm.harness),

@@ -13,7 +13,7 @@ from pipeline.errors import CorpusError, ReplayMismatch, RunError
 from pipeline.harness import Reply, Trace
 from pipeline.paths import cache_dir
 from pipeline.plugins import locate
-from pipeline.protocols import Outcome, TaskView
+from pipeline.protocols import Harness, Outcome, TaskView
 from pipeline.runs import journal, tables
 from pipeline.runs.folder import RunFolder
 from pipeline.runs.freeze import thawed
@@ -60,13 +60,13 @@ def replay_run(folder: Path, progress: Callable[[Replayed], None] | None = None)
     return found
 
 
-def rebuild(harness: Any, task: TaskView, corpus: Corpus, record: RecordedEpisode) -> Trace:
+def rebuild(harness: Harness, task: TaskView, corpus: Corpus, record: RecordedEpisode) -> Trace:
     """Return the trace that the recorded replies give.
 
     Raises `ReplayMismatch` if a state, the number of turns or the outcome is not the recorded one.
     """
     replies = [Reply(turn.response, turn.reasoning) for turn in record.turns]
-    trace: Trace = harness.replay(task, corpus, replies)
+    trace = harness.replay(task, corpus, replies)
     where = f"episode {record.attempt.episode}, attempt {record.attempt.attempt}"
     for recorded, replayed in zip(record.turns, trace.turns, strict=False):
         if recorded.state_sha256 != replayed.state_sha256:
@@ -101,11 +101,12 @@ def committed_attempts(folder: Path) -> dict[str, list[Any]]:
     }
 
 
-def harness(record: Mapping[str, Any]) -> Any:
+def harness(record: Mapping[str, Any]) -> Harness:
     """Return the harness that `run.json` describes. Raises `RunError` if this version has no such one."""
     try:
         config = thawed(record)
-        return locate(config._target_)(config)
+        made: Harness = locate(config._target_)(config)
+        return made
     except Exception as error:  # whatever a plug-in of another version does with the record
         raise RunError(f"run.json: the harness {record.get('_type_')} can't be rebuilt: {error}") from error
 
