@@ -12,8 +12,10 @@ import hashlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -112,31 +114,14 @@ def digest(files: Sequence[File], version: str, progress: Progress) -> str:
     return total.hexdigest()
 
 
-def _opened(file: File) -> _Stream:
-    return _Stream(file)
-
-
-class _Stream:
-    """A file open for reading whose errors are `CorpusError`."""
-
-    def __init__(self, file: File) -> None:
-        self._file = file
-
-    def __enter__(self) -> _Stream:
-        try:
-            self._handle = self._file.path.open("rb")
-        except OSError as error:
-            raise CorpusError(f"can't read document {str(self._file.path)!r}: {error.strerror}") from error
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._handle.close()
-
-    def read(self, size: int) -> bytes:
-        try:
-            return self._handle.read(size)
-        except OSError as error:
-            raise CorpusError(f"can't read document {str(self._file.path)!r}: {error.strerror}") from error
+@contextmanager
+def _opened(file: File) -> Iterator[IO[bytes]]:
+    """Open a document's file; what can't be read of it is a `CorpusError`."""
+    try:
+        with file.path.open("rb") as stream:
+            yield stream
+    except OSError as error:
+        raise CorpusError(f"can't read document {str(file.path)!r}: {error.strerror}") from error
 
 
 def load(files: Sequence[File], progress: Progress) -> dict[str, np.ndarray]:
