@@ -153,10 +153,29 @@ def test_seeds_say_how_many_or_which(given: str, meant: tuple[int, ...]) -> None
 
 
 @pytest.mark.parametrize(
-    "given", ["0", "-1", "true", "1.5", "[]", "[a]", "[-1]", "[1.5]", "'3'", "null", "[true]"]
+    "given",
+    [
+        "0",
+        "-1",
+        "true",
+        "1.5",
+        "[]",
+        "[a]",
+        "[-1]",
+        "[9223372036854775808]",
+        "[1.5]",
+        "'3'",
+        "null",
+        "[true]",
+    ],
 )
 def test_other_seeds_are_refused_with_both_forms_explained(given: str) -> None:
     assert "seeds=3 means 0, 1, 2) or a list of them (seeds=[3] is seed 3)" in refusal(f"seeds={given}")
+
+
+@pytest.mark.parametrize("given", ["1000000000000", f"[{','.join(map(str, range(10_001)))}]"])
+def test_more_seeds_than_a_run_can_have_are_refused(given: str) -> None:
+    assert "are too many, 10000 are the most" in refusal(f"seeds={given}")
 
 
 def test_a_seed_listed_twice_is_refused() -> None:
@@ -180,6 +199,31 @@ def test_a_run_can_be_named() -> None:
     spec = resolve(["run=mine", "root=some/where"])
     assert spec.root / spec.name == Path("some/where/mine")
     assert "one folder" in refusal("run=../mine")
+
+
+@pytest.mark.parametrize("name", [" ", "'a '", "'a\tb'", "x" * 201])
+def test_a_name_that_can_hardly_be_a_folders_is_refused(name: str) -> None:
+    assert "give a name of at most 200 bytes" in refusal(f"run='{name}'" if name == " " else f"run={name}")
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("backbone.max_tokens=0", "is too small: 1 is the least"),
+        ("backbone.max_tokens=-5", "can't be negative"),
+        ("backbone.client.attempts=0", "is too small: 1 is the least"),
+        ("backbone.client.total_timeout=-1", "can't be negative"),
+        ("corpus.index.k1=inf", "must be a finite number"),
+        ("corpus.index.b=nan", "must be a finite number"),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(override: str, said: str) -> None:
+    assert said in refusal(override)
+
+
+def test_a_number_of_the_servers_own_may_be_negative() -> None:
+    sampling = resolve(["backbone.sampling.extra={presence_penalty: -1.0}"]).arms[0].backbone.sampling
+    assert sampling.extra == {"presence_penalty": -1.0}
 
 
 def test_the_stored_configuration_holds_every_value_of_every_arm() -> None:

@@ -34,6 +34,7 @@ from pipeline.runs.spec import ArmSpec, RunSpec
 
 PLUGINS = ("harness", "serving", "benchmark")
 OWN = ("harness", "corpus", "tasks", "cluster", "actors")
+MOST_SEEDS, MOST_BYTES = 10_000, 200  # of one run, of its name: a folder's name has 255 at most
 OF_ARM = (*LISTED, "serving", "corpus", "tasks")
 
 
@@ -157,6 +158,12 @@ def arm_spec(arm: Composed, name: str) -> ArmSpec:
     """Return the typed values of one composed arm."""
     c = arm.choices
     values = {key: objects(arm.config, key) for key in OF_ARM}
+    for key, value in (
+        ("max_tokens", values["backbone"].max_tokens),
+        ("client.attempts", values["backbone"].client.attempts),
+    ):
+        if value < 1:
+            raise ConfigError(f"backbone.{key}={value} is too small: 1 is the least")
     return ArmSpec(name, c["harness"], c["backbone"], c["benchmark"], **values)
 
 
@@ -166,8 +173,11 @@ def objects(config: DictConfig, key: str) -> Any:
     if missing := OmegaConf.missing_keys(node):
         names = " ".join(f"{name}=…" for name in sorted(missing))
         raise ConfigError(f"{key} needs values that only you can give: {names}")
-    if key in OWN:
-        refuse_negative(OmegaConf.to_container(node, resolve=True), key)
+    if key in OWN or key == "backbone":
+        plain = OmegaConf.to_container(node, resolve=True)
+        assert isinstance(plain, dict)
+        plain.pop("sampling", None)  # is the server's: a penalty may be negative
+        refuse_negative(plain, key)
     return OmegaConf.to_object(node)
 
 
@@ -180,11 +190,21 @@ def run_spec(root: Composed, arms: Sequence[Composed], named: Sequence[str]) -> 
     digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:8]
     subject = root.choices.get("experiment") or "+".join(dict.fromkeys(a.benchmark_name for a in specs))
     name = config.run or f"{subject}-{digest}"
-    if "/" in name or name in (".", ".."):
-        raise ConfigError(f"run={name}: a run's name is the name of one folder; root=… says where it lies")
+    check_name(name)
     where = {"run": name, "root": config.root, **shown(config, ("cluster", "actors"))}
     cluster, actors = objects(config, "cluster"), objects(config, "actors")
     return RunSpec(name, Path(config.root), specs, chosen, cluster, actors, {**where, **contents})
+
+
+def check_name(name: str) -> None:
+    """Raise `ConfigError` for a run's name that can't be, or hardly be, the name of a folder."""
+    if "/" in name or name in (".", ".."):
+        raise ConfigError(f"run={name}: a run's name is the name of one folder; root=… says where it lies")
+    if not name.isprintable() or name != name.strip() or len(name.encode()) > MOST_BYTES:
+        raise ConfigError(
+            f"run={name[:80]!r}: give a name of at most {MOST_BYTES} bytes, without control characters and "
+            "without spaces around it"
+        )
 
 
 def arm_shown(arm: Composed, name: str) -> dict[str, Any]:
@@ -202,10 +222,15 @@ def shown(config: DictConfig, keys: Sequence[str]) -> dict[str, Any]:
 
 def seeds(value: Any) -> tuple[int, ...]:
     """Read `seeds`: a count means 0 … count - 1, a list names the seeds themselves."""
+    many = value if isinstance(value, int) else len(value) if OmegaConf.is_list(value) else 0
+    if many > MOST_SEEDS:
+        raise ConfigError(
+            f"seeds: {many} are too many, {MOST_SEEDS} are the most; seeds=[{many}] is one seed"
+        )
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return tuple(range(value))
     listed = list(value) if OmegaConf.is_list(value) else []
-    if not listed or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in listed):
+    if not listed or any(isinstance(s, bool) or not isinstance(s, int) or not 0 <= s < 2**63 for s in listed):
         raise ConfigError(
             f"seeds={value}: give how many (seeds=3 means 0, 1, 2) or a list of them (seeds=[3] is seed 3), "
             "whole numbers from 0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,9 +138,11 @@ def apply(config: DictConfig, override: Override) -> None:
 
 
 def refuse_negative(value: Any, key: str) -> None:
-    """Raise `ConfigError` for a number below zero: none of ours has a meaning there."""
+    """Raise `ConfigError` for a number below zero, or none at all: none of ours has a meaning there."""
     if isinstance(value, dict):
         for name, inner in value.items():
             refuse_negative(inner, f"{key}.{name}")
     elif isinstance(value, int | float) and value < 0:
         raise ConfigError(f"{key}={value}: it can't be negative")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{key}={value}: it must be a finite number")

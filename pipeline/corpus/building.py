@@ -17,6 +17,7 @@ from pipeline.corpus.documents import File
 from pipeline.corpus.index import Batch
 from pipeline.corpus.layout import Layout
 from pipeline.corpus.signatures import signatures
+from pipeline.errors import CorpusError
 
 FORMAT = 2
 """The version of the arrays: it goes up whenever documents, passages, tables or terms come out otherwise."""
@@ -32,8 +33,13 @@ def build(
 
     With a `cache` folder it is looked up there by its fingerprint and memory-mapped; if it isn't there, or
     damaged, it is built and saved as a whole. `progress` is called with a stage's name, what of it is done
-    and its total (files or bytes). Raises `CorpusError` for input that can't be used (see `documents`).
+    and its total (files or bytes). Raises `CorpusError` for input that can't be used (see `documents`), or a
+    `config` that makes no index.
     """
+    if config.passage_tokens < 1:
+        raise CorpusError(f"corpus.passage_tokens={config.passage_tokens} is too small: 1 is the least")
+    if not 0 <= config.index.b <= 1:
+        raise CorpusError(f"corpus.index.b={config.index.b} must lie in 0 to 1")
     report = progress or (lambda stage, done, total: None)
     files = documents.scan([Path(folder) for folder in folders])
     version = json.dumps([FORMAT, asdict(config)], sort_keys=True)

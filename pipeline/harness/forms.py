@@ -129,4 +129,5 @@ def explain(form: type[BaseModel], fault: ErrorDetails, what: str) -> str:
 def _path(location: Sequence[str | int]) -> str:
     """A field's path, `locations[0].start`, without the tag that tells which of two forms a location has."""
     steps = [step for i, step in enumerate(location) if not (i == 2 and location[0] == "locations")]
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+    named = (f"[{step}]" if isinstance(step, int) else f".{step[:_SHOWN]}" for step in steps)
+    return "".join(named).lstrip(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.corpus import Corpus, Passage, build, estimate_tokens
 from pipeline.corpus.config import CorpusConfig
+from pipeline.errors import CorpusError
 from tests.corpus.conftest import RELAXED, Make, write
 
 PIECE = st.sampled_from(
@@ -48,6 +50,12 @@ def test_passages_tile_the_text_within_their_limit(
     assert passages(corpus, 1)[0].start == 0
     for table in corpus.tables(0):
         assert 0 <= table.start < table.end <= len(text)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_passages_of_no_size_are_refused(tmp_path: Path, limit: int) -> None:
+    with pytest.raises(CorpusError, match=f"passage_tokens={limit} is too small: 1 is the least"):
+        build([write(tmp_path, {"a": "word"})], CorpusConfig(passage_tokens=limit), None)
 
 
 def texts(corpus: Corpus) -> list[str]:

@@ -123,6 +123,12 @@ def test_2_2_a_fault_in_the_form_names_rule_value_and_remedy(
     assert "send" in refused.message or "there are" in refused.message or "give one of" in refused.message
 
 
+def test_2_2_an_error_repeats_no_more_than_the_start_of_what_was_sent() -> None:
+    endless = "z" * 1_000_000
+    for sent in ({**search(), endless: 1}, search(**{endless: 1}), search(top_k=endless), op(endless)):
+        assert len(refusal(sent).message) < 500
+
+
 @pytest.mark.parametrize("beside", [{"reason": "x"}, {"thought": 7}, {"notes": "x"}, {"Thought": "x"}])
 def test_8_an_unknown_or_mistyped_field_beside_the_operation_is_an_error(beside: dict[str, Any]) -> None:
     assert refusal({**search(), **beside}).code == "invalid_arguments"
