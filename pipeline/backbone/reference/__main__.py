@@ -1,4 +1,4 @@
-"""`python -m pipeline.backbone.reference --port 0`: serve the rule-based policy until standard input closes."""
+"""`python -m pipeline.backbone.reference --port 0`: serve the policy until standard input closes."""
 
 from __future__ import annotations
 

@@ -25,8 +25,10 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
         (
             r"population\s+(?:\w+\s+)?(?:standard\s+)?deviation",
             r"standard\s+deviation[^.?]*\bpopulation\b",
-            r"standard\s+deviation[^.?]*(?:\bn\b|\bcount\b|\bnumber\b)\s+(?:\w+\s+)?(?:as|in|for)\b[^.?]*(?:denominator|divisor)",
-            r"standard\s+deviation[^.?]*\bdivid\w+\s+by\s+(?:n|the (?:count|number)[^.?,]*)(?!\s*(?:-|–|−|minus|less))\b",
+            r"standard\s+deviation[^.?]*(?:\bn\b|\bcount\b|\bnumber\b)\s+(?:\w+\s+)?(?:as|in"
+            r"|for)\b[^.?]*(?:denominator|divisor)",
+            r"standard\s+deviation[^.?]*\bdivid\w+\s+by\s+(?:n|the (?:count|number)[^.?,]*)(?!\s*(?:-"
+            r"|–|−|minus|less))\b",
         ),
     ),
     ("stdev", (r"standard\s+deviation",)),
@@ -36,10 +38,13 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
     (
         "percent_change",
         (
-            rf"\b{_PERCENT}\s+(?:\w+\s+)?(?:{_MOVES})\b|\b(?:relative|proportional|proportionate)\s+(?:{_MOVES})\b",
-            rf"\bby\s+(?:what|how\s+many|how\s+much\s+in|how\s+large\s+a|which)\s+{_PERCENT}|\bhow\s+many\s+{_PERCENT}\b(?!\s+of)",
+            rf"\b{_PERCENT}\s+(?:\w+\s+)?(?:{_MOVES})\b|\b(?:relative|proportional"
+            rf"|proportionate)\s+(?:{_MOVES})\b",
+            rf"\bby\s+(?:what|how\s+many|how\s+much\s+in|how\s+large\s+a|which)\s+{_PERCENT}"
+            rf"|\bhow\s+many\s+{_PERCENT}\b(?!\s+of)",
             rf"\b{_PERCENT}\s+by\s+which\b|\bhow much\b[^.?]*\b(?:{_MOVED})\b[^.?]*\bin {_PERCENT}",
-            rf"\b(?:{_MOVED}|{_MOVES})\b[^.?]*\b(?:in|as a|expressed in|expressed as a)\s+{_PERCENT}\b(?!\s+of)",
+            rf"\b(?:{_MOVED}|{_MOVES})\b[^.?]*\b(?:in|as a|expressed in"
+            rf"|expressed as a)\s+{_PERCENT}\b(?!\s+of)",
             rf"\bin {_PERCENT} of the (?:latter|former|first|second|earlier|original)\b",
             rf"\b{_PERCENT}\b[^.?]*\b(?:{_MORE}|{_LESS})\b|growth rate|rate of (?:{_MOVES})|{_PERCENT} terms",
         ),
@@ -47,8 +52,10 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
     (
         "share",
         (
-            rf"\bshares?\b|\b{_PERCENT}\s+of\b|\bproportion\b|\bfraction\b|\bwhat {_PERCENT}|\bin relation to\b",
-            rf"\b(?:part|portion)\b[^.?]*\b{_PERCENT}|\b{_PERCENT}\b[^.?]*\b(?:part|portion|accounted|made up)\b",
+            rf"\bshares?\b|\b{_PERCENT}\s+of\b|\bproportion\b|\bfraction\b|\bwhat {_PERCENT}"
+            rf"|\bin relation to\b",
+            rf"\b(?:part|portion)\b[^.?]*\b{_PERCENT}|\b{_PERCENT}\b[^.?]*\b(?:part|portion|accounted"
+            rf"|made up)\b",
         ),
     ),
     (
@@ -61,11 +68,15 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
     (
         "difference",
         (
-            r"\b(?:reduced|lowered|diminished|decreased) by\b|\bnet of\b|\bdifference\b|\bexceed|\bexcess\b|\bminus\b|\bless\b(?! than)|\bgap\b|\bsubtract|\bdeduct|\bmargin\b",
-            rf"\bby how (?:much|many|far)\b|\bhow (?:much|many|far) (?:\w+\s+){{0,4}}?(?:{_MORE}|{_LESS}|less)\b",
-            rf"\b(?:net|absolute) change\b|\bchange (?:in|of|from|between)\b|\bthe (?:{_MOVES})\b(?= (?:in|of|from))",
+            r"\b(?:reduced|lowered|diminished|decreased) by\b|\bnet of\b|\bdifference\b|\bexceed"
+            r"|\bexcess\b|\bminus\b|\bless\b(?! than)|\bgap\b|\bsubtract|\bdeduct|\bmargin\b",
+            rf"\bby how (?:much|many|far)\b|\bhow (?:much|many|far) (?:\w+\s+){{0,4}}?(?:{_MORE}"
+            rf"|{_LESS}|less)\b",
+            rf"\b(?:net|absolute) change\b|\bchange (?:in|of|from|between)\b"
+            rf"|\bthe (?:{_MOVES})\b(?= (?:in|of|from))",
             rf"\bhow (?:much|far|many) (?:did|has|have|had)\b|\b(?:{_MORE}|{_LESS}) than\b|\bchanged? by\b",
-            rf"\b(?:{_MOVED}) (?:from|between|over)\b|\bamount by which\b|\btaking (?:\w+ ){{1,8}}?away from\b",
+            rf"\b(?:{_MOVED}) (?:from|between|over)\b|\bamount by which\b"
+            rf"|\btaking (?:\w+ ){{1,8}}?away from\b",
         ),
     ),
     ("mean", (r"\bmean\b|\baverag(?:e|ed|ing)\b",)),
@@ -74,7 +85,8 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
     (
         "sum",
         (
-            r"\bsum(?:s|med|ming)?\b|\bcombin\w+\b|\btogether\b|\badd(?:ed|ing|s|ition)?\b|\bcumulat|\baltogether\b",
+            r"\bsum(?:s|med|ming)?\b|\bcombin\w+\b|\btogether\b|\badd(?:ed|ing|s|ition)?\b|\bcumulat"
+            r"|\baltogether\b",
             r"\bin all\b|\baggregate\b|\btotal(?:l?ed|s|ling)?\b|\boverall\b|taken as a whole|\bplus\b",
         ),
     ),
@@ -82,7 +94,7 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
 
 
 def read_aim(text: str, compared: bool) -> Aim:
-    """The operation that a text names first in the order above. `compared`: two prints of a figure are wanted."""
+    """The operation that a text names first in the order above; `compared`: of two prints of a figure."""
     for aim, patterns in _PATTERNS:
         if compared and aim in ("sum", "max", "min", "mean", "share"):
             continue
@@ -92,7 +104,7 @@ def read_aim(text: str, compared: bool) -> Aim:
 
 
 def is_reversed(text: str, aim: Aim) -> bool:
-    """Whether the figure named second comes first: the minuend, the later of a change, the part of a share."""
+    """Whether the figure named second is the minuend, the later of a change, or the part of a share."""
     match aim:
         case "difference":
             return _subtracts_first(text)
@@ -124,21 +136,28 @@ def _subtracts_first(text: str) -> bool:
         return True
     if re.search(rf"\b(?:{_LESS})\b", text, re.I):
         return True
-    compares = rf"\bless\b|\b(?:reduced|lowered|diminished|decreased) by\b|\bnet of\b|\bminus\b|\bexce[es]|\bdifference\b|\bgap\b|\bmargin\b|\b(?:{_MORE})\b"
+    compares = (
+        r"\bless\b|\b(?:reduced|lowered|diminished|decreased) by\b|\bnet of\b|\bminus\b"
+        rf"|\bexce[es]|\bdifference\b|\bgap\b|\bmargin\b|\b(?:{_MORE})\b"
+    )
     return re.search(compares, text, re.I) is None  # else it is told as a change from the first to the second
 
 
 _CLAIMS = (
-    r"represent\w*|made up|makes? up|account\w*|came|comes?|consist\w*|constitut\w*|attribut\w*|due to|held|hold"
+    r"represent\w*|made up|makes? up|account\w*|came|comes?|consist\w*|constitut\w*|attribut\w*"
+    r"|due to|held|hold"
     r"|amounts?|contribut\w*|compris\w*|formed|went|was|were|is|are"
 )
 _SHARE = rf"share|part|portion|proportion|fraction|{_PERCENT}"
 
 
 def _names_whole_first(text: str) -> bool:
-    """`what share of B did A make up`, `the part of B that was A`; but `A as a share of B`, `the share of A in B`."""
+    """`what share of B did A make up`, not `A as a share of B` nor `the share of A in B`."""
     of = re.search(rf"\b(?:{_SHARE})\s+of\s+", text, re.I)
-    verbs = "as|held|hold|made up|makes? up|represent\\w*|account\\w* for|constitut\\w*|comprised?|(?:was|were|is|are) what"
+    verbs = (
+        "as|held|hold|made up|makes? up|represent\\w*|account\\w* "
+        "for|constitut\\w*|comprised?|(?:was|were|is|are) what"
+    )
     claimed = rf"\b(?:{verbs})\s+(?:a |the |what |which |how large an? )?(?:{_SHARE})\s+of\b"
     if of is None or re.search(claimed, text, re.I):
         return False

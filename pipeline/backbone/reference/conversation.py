@@ -15,7 +15,8 @@ Json = Mapping[str, Any]
 
 _STATE = "=== state ==="
 _FIRST = re.compile(
-    r"Question:\n(?P<question>.*?)\n\nAnswer format:\n(?P<form>.*?)\n\nDocuments \((?P<count>\d+)\):\n(?P<outline>.*)",
+    r"Question:\n(?P<question>.*?)\n\nAnswer format:\n(?P<form>.*?)"
+    r"\n\nDocuments \((?P<count>\d+)\):\n(?P<outline>.*)",
     re.DOTALL,
 )
 _ACTIVE = re.compile(r"^(e\d+): (.*?)(?: \[[^\[\]]*\])?$", re.MULTILINE)

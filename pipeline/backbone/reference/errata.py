@@ -14,7 +14,8 @@ CORRECTS = re.compile(
     r"errat|correct(?:ed|ion)|misprint|should\b[^.]{0,30}\bread|instead of|amended to", re.I
 )
 _NEW = re.compile(
-    rf"(?:should\b[^.\d]{{0,30}}\bread(?:s|ing)?|(?:corrected|amended|changed|revised|restated)\s+to|\bis now|\bto read|\bto)"
+    rf"(?:should\b[^.\d]{{0,30}}\bread(?:s|ing)?|(?:corrected|amended|changed|revised|restated)\s+to"
+    rf"|\bis now|\bto read|\bto)"
     rf"\s+(?P<number>{NUMBER})(?:\s+(?P<unit>thousand|million|billion)\b)?",
     re.I,
 )

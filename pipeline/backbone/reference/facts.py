@@ -10,12 +10,19 @@ from operator import itemgetter
 
 from pipeline.backbone.reference.errata import Correction, corrections
 from pipeline.backbone.reference.numerals import Figure, scale
-from pipeline.backbone.reference.operands import Operand, cell_period, cells, operands, same_period, title_fit
+from pipeline.backbone.reference.operands import (
+    Operand,
+    cell_period,
+    cells,
+    is_named,
+    operands,
+    same_period,
+    title_fit,
+)
 from pipeline.backbone.reference.question import Question
 from pipeline.backbone.reference.reading import Text
 from pipeline.backbone.reference.tables import Cell, Grid, Row, grids
 from pipeline.backbone.reference.words import Period, document_period, stems
-
 
 _CODE = re.compile(r"\b[A-Z]{1,6}-\d+\b")
 
@@ -48,7 +55,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Findings:
-    """The facts of a question over all texts read. `operands` is what is asked, as the best table tells it."""
+    """The facts of a question over all texts read; `operands` is what it asks of the best table."""
 
     title: str = ""
     columns: tuple[str, ...] = ()
@@ -77,7 +84,7 @@ def series_key(title: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Reading:
-    """A table with what it holds of the question: how well it fits, and the figures asked for that it gives."""
+    """A table, how well it fits the question, and the figures asked for that it gives."""
 
     fit: float
     grid: Grid
@@ -129,7 +136,7 @@ def _readings(question: Question, document: str, start: int, text: str) -> tuple
     for grid in grids(text, start):
         asked = operands(question, grid)
         held = {number: cell for number, operand in enumerate(asked) for cell in cells(operand, grid)[:1]}
-        if held:
+        if held and is_named(question, grid.title):
             fit = _fit(question, document, grid, asked, len(held))
             facts = tuple(_table_fact(number, document, grid, *cell) for number, cell in held.items())
             found.append(_Reading(fit, grid, asked, facts))
@@ -214,7 +221,10 @@ def _label(operand: Operand, grid: Grid) -> str:
 def _note_fact(number: int, note: Correction, operand: Operand, grid: Grid, text: Text) -> Fact:
     unit = note.unit or grid.unit
     label = _label(operand, grid)
-    statement = f'{label} for {note.period}: {note.figure.text} ({unit}), corrected by an errata note in {text.document} on "{grid.title}"'
+    statement = (
+        f"{label} for {note.period}: {note.figure.text} ({unit}), corrected by an errata note "
+        f'in {text.document} on "{grid.title}"'
+    )
     return Fact(
         number=number,
         document=text.document,

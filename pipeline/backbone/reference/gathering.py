@@ -1,8 +1,8 @@
 """What to search for and read next: the gaps of the question decide.
 
-Stages, each a search whose hits are read while they can still fill a gap: *find* the table (in the issues that
-are named, then in those of the asked years, then anywhere); *sweep* the other issues that print the same table
-for the same periods, newest first, since the last print counts; look for *errata* notes.
+Stages, each a search whose hits are read while they can still fill a gap: *find* the table (in the issues
+that are named, then in those of the asked years, then anywhere); *sweep* the other issues that print the same
+table for the same periods, newest first, since the last print counts; look for *errata* notes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from pipeline.backbone.reference import replies
@@ -53,7 +52,7 @@ class Gathering:
     findings: Findings
 
     def find(self) -> tuple[str, replies.Operation] | None:
-        """The next step towards the table that holds the figures; `None` once it is found or all was tried."""
+        """The next step towards the table with the figures; `None` once found, or all was tried."""
         for stage in self._find_stages():
             if not self._open():
                 return None
@@ -227,7 +226,7 @@ class Gathering:
 
 
 def _range(hit: Hit) -> Range:
-    """What to read of a hit: its table, header and rows together; else the passage with what stands before it."""
+    """What to read of a hit: its table, header and rows together; else the passage and what precedes it."""
     if hit.table:
         return hit.document, hit.table.start, hit.table.end
     return hit.document, max(0, hit.start - CONTEXT[0]), hit.end + CONTEXT[1]
@@ -239,7 +238,7 @@ def _ordinal(document: str) -> int:
 
 
 def _years(periods: Sequence[Period], later: int) -> list[str]:
-    """Patterns for documents whose name holds a year from the first to the last period's, and `later` more."""
+    """Patterns for documents named for a year from the first to the last period's, and `later` more."""
     years = range(min(p.year for p in periods), max(p.year for p in periods) + later + 1)
     return [f"*{year}*" for year in years]
 

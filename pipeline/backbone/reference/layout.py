@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 _FIELD = re.compile(
-    r"(?:(?<=\s)|^)(?:[rpe]\s?)?(?:\(?-?\$?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?%?\)?|-?\.\d+%?|[-–*](?=\s|$)|n\.a\.?)(?=\s|$)",
+    r"(?:(?<=\s)|^)(?:[rpe]\s?)?(?:\(?-?\$?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?%?\)?|-?\.\d+%?"
+    r"|[-–*](?=\s|$)|n\.a\.?)(?=\s|$)",
     re.I,
 )
 _LABEL_COLUMN = re.compile(
@@ -52,8 +53,8 @@ def is_header_row(text: str) -> bool:
 def layout_columns(header: Sequence[str], width: int) -> tuple[str, ...]:
     """Names for `width` columns from header lines that lost their alignment.
 
-    A field that carries its column's number is placed by it. A line with exactly `width` fields (or one more, for
-    the label column) maps one to one; others can't be placed with certainty and are spread by their order.
+    A field that carries its column's number is placed by it. A line with exactly `width` fields (or one more,
+    for the label column) maps one to one; others can't be placed with certainty: they are spread in order.
     """
     names: list[list[str]] = [[] for _ in range(width)]
     first = min((int(number) for line in header for number in re.findall(r"\((\d{1,2})\)", line)), default=1)
@@ -69,7 +70,7 @@ def layout_columns(header: Sequence[str], width: int) -> tuple[str, ...]:
 
 
 def _without_label(fields: list[str], width: int) -> list[str]:
-    """The fields of a header line less that of the label column; if one is missing then, the longest is two."""
+    """The fields of a header line less the label column's; if one is missing then, the longest is two."""
     if len(fields) > width:
         return fields[-width:]
     if len(fields) < width - 1 or not _LABEL_COLUMN.match(fields[0]):

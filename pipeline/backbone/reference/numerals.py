@@ -1,4 +1,4 @@
-"""Figures as documents print them: commas, currency signs, revision marks, footnotes, accounting negatives."""
+"""Figures as documents print them: commas, currency signs, revision marks, footnotes, negatives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Figure:
 NUMBER = r"\(?-?\$?\s?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?%?\)?|-?\$?\.\d+%?"
 _CELL = re.compile(
     rf"^(?P<mark>[rpe]\s?|\*)?(?P<number>{NUMBER})"
-    r"(?:\s?(?P<after>[rpe]|\((?:r|p|e|revised|corrected|preliminary)\)|\*))?(?:\s+\d{1,2}/?)?(?:\s+[-–]\s+[\d.]+)?$",
+    r"(?:\s?(?P<after>[rpe]|\((?:r|p|e|revised|corrected|preliminary)\)"
+    r"|\*))?(?:\s+\d{1,2}/?)?(?:\s+[-–]\s+[\d.]+)?$",
     re.I,
 )
 

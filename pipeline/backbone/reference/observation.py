@@ -45,7 +45,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a turn led to. `error` is the code of an invalid operation; `items` the ids of an evidence batch."""
+    """What a turn led to: `error` is an invalid operation's code, `items` the ids of an evidence batch."""
 
     operation: str = ""
     error: str = ""
@@ -68,7 +68,8 @@ _HIT = re.compile(
     r"^\d+\. (?P<passage>.+?#\d+) \[(?P<start>\d+):(?P<end>\d+)\] score (?P<score>[-\d.e+]+)$", re.MULTILINE
 )
 _TABLE = re.compile(
-    r'^table "(?P<title>.*)" \[(?P<start>\d+):(?P<end>\d+)\](?:; same title in \d+ other documents?, (?P<others>.*))?$',
+    r'^table "(?P<title>.*)" \[(?P<start>\d+):(?P<end>\d+)\]'
+    r"(?:; same title in \d+ other documents?, (?P<others>.*))?$",
     re.MULTILINE,
 )
 _ALSO = re.compile(r"^also nearly the same: (.*)$", re.MULTILINE)
@@ -109,7 +110,7 @@ def _value(summary: str, body: str) -> str:
 
 def _hits(body: str) -> tuple[Hit, ...]:
     openings = list(_HIT.finditer(body))
-    ends = [opening.start() for opening in openings[1:]] + [len(body)]
+    ends = [*(opening.start() for opening in openings), len(body)][1:]
     return tuple(
         _hit(opening, body[opening.end() : end]) for opening, end in zip(openings, ends, strict=True)
     )

@@ -1,8 +1,8 @@
 """Which figures of a table a question asks for: it finds the table's own labels in the question's words.
 
-The labels of a table's columns and rows are looked for in the question, longest first. Their occurrences, the
-question's periods, issues and words such as "first reported" give the operands, in the order of the text. Where
-no label occurs as it stands, the column (or row) that shares the most words with the question is taken.
+The labels of a table's columns and rows are looked for in the question, longest first. Their occurrences,
+the question's periods, issues and words such as "first reported" give the operands, in the order of the text.
+Where no label occurs as it stands, the column (or row) that shares the most words with the question is taken.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from os.path import commonprefix
+from itertools import pairwise, takewhile
 
 from pipeline.backbone.reference.question import Question
 from pipeline.backbone.reference.tables import Cell, Grid, Row
@@ -22,7 +22,7 @@ MAX_GAP = 2  # words of the question that may stand between two words of a label
 
 @dataclass(frozen=True)
 class Operand:
-    """One figure that is asked for, in terms of a table: a column, a row label (or none), a period, a print."""
+    """One figure asked for, in terms of a table: a column, a row label (or none), a period, a print."""
 
     column: int | None
     row: str | None
@@ -49,6 +49,11 @@ def title_fit(question: Question, title: str) -> float:
     if wanted and codes:
         score += 4.0 if wanted & codes else -2.0
     return score
+
+
+def is_named(question: Question, title: str) -> bool:
+    """Whether a table's title shares a word with the question; one that a read cut off rarely does."""
+    return any(not word.isdigit() for word in set(stems(title)) & set(stems(question.text)))
 
 
 def operands(question: Question, grid: Grid) -> tuple[Operand, ...]:
@@ -133,10 +138,10 @@ def _name(row: Row) -> str:
 def _masked(question: Question, title: str) -> list[tuple[int, int]]:
     """The stretches of the question that name the table (two of its words in a row at least), or a period."""
     own = stems(title)
-    pairs = set(zip(own, own[1:], strict=False))
+    pairs = set(pairwise(own))
     words = content_words(question.text)
     spans = [(m.start, m.end) for m in question.mentions]
-    spans += [(a.start, b.end) for a, b in zip(words, words[1:], strict=False) if (a.stem, b.stem) in pairs]
+    spans += [(a.start, b.end) for a, b in pairwise(words) if (a.stem, b.stem) in pairs]
     spans += [
         (m.start(1), m.end(1))
         for m in re.finditer(r'"([^"]+)"', question.text)
@@ -146,7 +151,7 @@ def _masked(question: Question, title: str) -> list[tuple[int, int]]:
 
 
 def _spots(question: Question, labels: Sequence[str], masked: Sequence[tuple[int, int]]) -> list[_Spot]:
-    """Where labels occur in the question, longest first, none overlapping another, in the order of the text."""
+    """Where labels occur in the question, none overlapping a longer one, in the order of the text."""
     words = content_words(question.text)
     free = [word for word in words if not any(a <= word.start and word.end <= b for a, b in masked)]
     candidates: list[tuple[int, int, _Spot]] = []
@@ -176,7 +181,7 @@ def _is_label(text: str, start: int, end: int) -> bool:
 
 
 def _occurrences(words: Sequence[Word], wanted: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Where stems follow each other, with up to `MAX_GAP` other words between two: start, end, words between."""
+    """Where stems follow each other, up to `MAX_GAP` words between two: start, end, words between."""
     found = []
     for first, word in enumerate(words):
         if word.stem != wanted[0]:
@@ -195,7 +200,7 @@ def _occurrences(words: Sequence[Word], wanted: Sequence[str]) -> list[tuple[int
 
 
 def _share(spots: Sequence[_Spot], count: int, question: Question) -> list[_Spot | None]:
-    """One spot for each operand: in order if there are as many, the only one for all, else the nearest period's."""
+    """One spot for each operand: in order if as many, the only one for all, else the nearest period's."""
     if not spots:
         return [None] * count
     if len(spots) == count:
@@ -224,7 +229,7 @@ def _share_prints(question: Question, count: int) -> list[tuple[Period | None, s
 
 
 def _column(grid: Grid, label: str | None, words: Sequence[str]) -> int | None:
-    """The column of a label, else the one that shares the most words with the question; None if there's but one."""
+    """The column of a label, else the one that shares the most words; `None` if there is but one."""
     if label is not None:
         return grid.columns.index(label)
     if len(grid.columns) < 2 or all(label_period(column)[0] for column in grid.columns):
@@ -256,7 +261,11 @@ def _fit(label: str, words: Sequence[str]) -> float:
 def _near(word: str, asked: set[str]) -> bool:
     """Whether a word differs from one asked for by its ending alone (`narcotice`, `narcotic`)."""
     return any(
-        len(commonprefix((word, other))) >= max(6, max(len(word), len(other)) - 2)
+        _shared_prefix(word, other) >= max(6, max(len(word), len(other)) - 2)
         for other in asked
         if len(other) > 5
     )
+
+
+def _shared_prefix(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -1,4 +1,4 @@
-"""Periods in running text: `January, February and March 2022`, `fiscal years 2006 through 2010`, the June 2009 issue."""
+"""Periods in running text: `January, February and March 2022`, `fiscal years 2006 through 2010`."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from dataclasses import dataclass, replace
 
 from pipeline.backbone.reference.words import NTH, YEAR_PATTERN, Period, month_number
 
-_CAPITALISED = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+_CAPITALISED = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
 _ATOM = re.compile(
-    rf"(?P<month>{_CAPITALISED})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?\s+(?:of\s+)?(?P<year>{YEAR_PATTERN})\b)?"
+    rf"(?P<month>{_CAPITALISED})(?:\s+\d{{1,2}}(?:st|nd|rd"
+    rf"|th)?\b)?(?:,?\s+(?:of\s+)?(?P<year>{YEAR_PATTERN})\b)?"
     rf"|\b(?P<iso>{YEAR_PATTERN})-(?P<number>0[1-9]|1[0-2])\b"
     rf"|\bQ(?P<quarter>[1-4])\s*(?:of\s+)?(?P<qyear>{YEAR_PATTERN})"
     rf"|\b(?P<nth>first|second|third|fourth)[ -]quarter\s*(?:of\s+)?(?P<nyear>{YEAR_PATTERN})?"
-    rf"|(?P<fiscal>\b(?:fiscal(?:[ -]years?)?|FYs?|F\.Y\.|financial years?|budget years?)\s*)?(?<!\d)(?P<bare>{YEAR_PATTERN})(?:\s*[-–/]\s*(?P<short>\d\d))?\b(?!,\d)",
+    rf"|(?P<fiscal>\b(?:fiscal(?:[ -]years?)?|FYs?|F\.Y\.|financial years?"
+    rf"|budget years?)\s*)?(?<!\d)(?P<bare>{YEAR_PATTERN})(?:\s*[-–/]\s*(?P<short>\d\d))?\b(?!,\d)",
 )
 _ISSUE = r"(?:issues?|bulletins?|editions?|reports?|releases?|publications?|numbers?|volumes?|cop(?:y|ies))"
 _ISSUE_AFTER = re.compile(
     rf"^(?:'s|’s)?,?\s+(?:(?:[A-Z][a-z]+|monthly|quarterly|annual|statistical)\s+){{0,3}}?(?i:{_ISSUE})\b"
 )
 _ISSUE_BEFORE = re.compile(
-    r"\b(?:issues?|bulletins?|editions?|publications?)\b\s*(?:\w+\s+){0,2}?(?:(?:of|for|dated|from|in|is|:|\()\s*)?"
+    r"\b(?:issues?|bulletins?|editions?|publications?)\b\s*(?:\w+\s+){0,2}?(?:(?:of|for|dated|from|in"
+    r"|is|:|\()\s*)?"
     r"(?:the\s+)?(?:month\s+of\s+)?$",
     re.I,
 )
 _PUBLISHED = re.compile(
-    r"\b(?:published|printed|released|issued|dated|brought out|put out|came out|appear(?:ed|ing|s)?)\s+(?:in\s+)?(?:the\s+)?$"
-    r"|\bas (?:first )?(?:reported|given|shown|stated|carried|recorded|presented|of)\s+(?:in|by)\s+(?:the\s+)?$",
+    r"\b(?:published|printed|released|issued|dated|brought out|put out|came out|appear(?:ed|ing"
+    r"|s)?)\s+(?:in\s+)?(?:the\s+)?$"
+    r"|\bas (?:first )?(?:reported|given|shown|stated|carried|recorded|presented|of)\s+(?:in"
+    r"|by)\s+(?:the\s+)?$",
     re.I,
 )
 _FISCAL_END = re.compile(
@@ -37,22 +45,31 @@ _FISCAL_END = re.compile(
 )
 _JOINT = re.compile(r"^\s*(?:,|and|or|&|,\s*and|versus|with)\s*(?:of\s+)?(?:the\s+)?$", re.I)
 _THROUGH = re.compile(
-    r"^\s*(?:through|thru|to|until|till|up to|and ending (?:in|with)|–|—|-|and)\s*(?:and including\s+)?(?:the\s+)?(?:end of\s+)?(?:months? of\s+)?$",
+    r"^\s*(?:through|thru|to|until|till|up to|and ending (?:in|with)|–|—|-"
+    r"|and)\s*(?:and including\s+)?(?:the\s+)?(?:end of\s+)?(?:months? of\s+)?$",
     re.I,
 )
 _OPENS_RANGE = re.compile(
-    r"\b(?:from|between|starting (?:in|with)|beginning (?:in|with))\s+(?:the\s+)?(?:end of\s+)?(?:fiscal(?:\s+years?)?\s*)?$",
+    r"\b(?:from|between|starting (?:in|with)|beginning (?:in"
+    r"|with))\s+(?:the\s+)?(?:end of\s+)?(?:fiscal(?:\s+years?)?\s*)?$",
     re.I,
 )
 _ALL_MONTHS = re.compile(
-    r"\b(?:monthly|each month|every month|all (?:the )?(?:12|twelve) months|(?:12|twelve) months|months|which month)\b",
+    r"\b(?:monthly|each month|every month|all (?:the )?(?:12|twelve) months|(?:12|twelve) months"
+    r"|months|which month)\b",
     re.I,
 )
+
+
+_COUNTS = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Mention:
-    """Periods that a stretch of text names. A range keeps its ends apart: the question says what is wanted."""
+    """Periods that a stretch of text names. A range keeps its ends apart: the question says what it wants."""
 
     periods: tuple[Period, ...]
     start: int
@@ -178,18 +195,15 @@ def wants_months(text: str) -> bool:
 
 def run_of_months(text: str, period: Period) -> tuple[Period, ...] | None:
     """`the six months ending (beginning) in June 2004`: those months, if a text says so of a month."""
-    counts = {
-        name: i
-        for i, name in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)
-    }
     found = re.search(
-        rf"\b(\d+|{'|'.join(counts)})[ -]months?\s+(?:period\s+)?(?:that\s+)?(end|begin|start|from|to|through)",
+        rf"\b(\d+|{'|'.join(_COUNTS)})[ -]months?\s+(?:period\s+)?(?:that\s+)?(end|begin|start|from|to"
+        rf"|through)",
         text,
         re.I,
     )
     if not found or not period.month:
         return None
-    count = counts.get(found[1].lower()) or int(found[1])
+    count = _COUNTS.get(found[1].lower()) or int(found[1])
     at = period.year * 12 + period.month - 1
     first = at - count + 1 if found[2].lower() in ("end", "to", "through") else at
     return tuple(Period(n // 12, n % 12 + 1) for n in range(first, first + count))

@@ -1,16 +1,16 @@
 """What to do next: a function of one conversation, by rules; not a language model.
 
-In turn: find the table (searches steered by the gaps, reads of what they found) → upsert one statement a figure
-→ look for other prints and errata notes → revise what they changed (upsert it, where there is no revise) →
-compute over the statements → answer. A conclusion update goes with the first operation after the admission of
-evidence was seen. What it can't find ends with "unable to determine".
+In turn: find the table (searches steered by the gaps, reads of what they found) → upsert one statement a
+figure → look for other prints and errata notes → revise what they changed (upsert it, where there is no
+revise) → compute over the statements → answer. A conclusion update goes with the first operation after the
+admission of evidence was seen. What it can't find ends with "unable to determine".
 
 **The conflict rule**, the same in all variants: when active statements give different values for one figure,
 the one from the latest-dated document wins, and of one document an errata note wins over its tables; when the
 question asks for the first reported figure, the earliest-dated one wins; when it names an issue, only that
-issue's count. From this follows that `append_only`, which keeps superseded statements active, answers as `full`
-does: the rule resolves what a revision would have. Differences between variants in its answers show wiring
-alone, and it says nothing on what the method gains a model.
+issue's count. From this follows that `append_only`, which keeps superseded statements active, answers as
+`full` does: the rule resolves what a revision would have. Differences between variants in its answers show
+wiring alone, and it says nothing on what the method gains a model.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Episode:
         return {statement: evidence for evidence, statement in self.conversation.active.items()}
 
     def _spent(self) -> set[str]:
-        """Statements that were sent and are not active: refused, or superseded since. They aren't sent again."""
+        """Statements that were sent and are not active (refused, or superseded): not to be sent again."""
         sent: set[str] = set()
         for turn in self.conversation.turns:
             sent.update(item["statement"] for item in turn.operation.get("upsert") or [])
@@ -85,13 +85,11 @@ class _Episode:
         return sent - set(self.conversation.active.values())
 
     def _known(self, number: int) -> list[Fact]:
-        """The facts of a figure in the order of preference, best last; an issue's own tables before all else."""
+        """The facts of a figure in order of preference, best last; an issue's own tables before all else."""
         operand = self.findings.operands[number]
         facts = self.findings.of(number)
         if operand.issue or operand.vintage == "first":
             facts = [fact for fact in facts if not fact.correction]
-        if not facts and operand.issue:  # not in the issue named: what any other says is the best there is
-            facts = sorted((f for f in self.findings.facts if f.number == number), key=lambda f: f.recency)
         return facts[::-1] if operand.vintage == "first" else facts
 
     def _held(self, number: int) -> Fact | None:
@@ -148,9 +146,10 @@ class _Episode:
     # ---- compute and final
 
     def _facts(self) -> list[Fact]:
-        """The facts of the figures asked for, as far as they are held."""
+        """The facts that stand for the figures asked for; empty if any is missing: a part is no answer."""
         held = [self._held(number) for number in range(len(self.findings.operands))]
-        return [fact for fact in held if fact]
+        facts = [fact for fact in held if fact]
+        return facts if len(facts) == len(held) else []
 
     def _cited(self, facts: Sequence[Fact]) -> Mapping[str, list[str]]:
         if self.conversation.operations.evidence:
@@ -189,13 +188,10 @@ class _Episode:
         return UNKNOWN if value == "" else wording(self.question, facts, value)
 
     def _final(self) -> tuple[str, Operation]:
-        """The answer from the figures held. Where none is, a form that wants a number refuses it, and turns run out."""
+        """The answer, or that there is none: a form that wants a number refuses it, and turns run out."""
         facts = self._facts()
-        answer, missing = self._answer(facts), len(self.findings.operands) - len(facts)
-        if answer == UNKNOWN:
-            thought = "Nothing more is to be found."
-        else:
-            thought = f"{missing} figures were not found." if missing else "All figures are in evidence."
+        answer = self._answer(facts)
+        thought = "Nothing more is to be found." if answer == UNKNOWN else "All figures are in evidence."
         return thought, replies.final(answer, self._cited(facts))
 
     # ---- conclusion

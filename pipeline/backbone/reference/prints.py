@@ -1,4 +1,4 @@
-"""Which print of a figure a question wants: an issue's, the first, the most recent, or two of them compared."""
+"""Which print of a figure a question wants: an issue's, the first, the last, or two of them compared."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ Vintage = Literal["latest", "first", "issue", "any"]
 Print = tuple[Period | None, Vintage]
 
 _SAID = (
-    r"figure|value|amount|report|print|publish|version|number|given|issued|known|stated|estimate|revision|recorded"
+    r"figure|value|amount|report|print|publish|version|number|given|issued|known|stated|estimate"
+    r"|revision|recorded"
     r"|available|released|announced|appear|count|entry|data"
 )
 _LATER_PRINT = re.compile(
-    r"\b(?:most recent(?:ly)?|latest|last(?:ly)?|newest|final(?:ly)?|eventual(?:ly)?|ultimate(?:ly)?|current(?:ly)?"
+    r"\b(?:most recent(?:ly)?|latest|last(?:ly)?|newest|final(?:ly)?|eventual(?:ly)?|ultimate(?:ly)?"
+    r"|current(?:ly)?"
     rf"|revised|corrected|restated|amended|updated)\b\s+(?:\w+\s+){{0,2}}?(?:{_SAID})",
     re.I,
 )
 _LATEST = re.compile(
-    r"most recent|\blatest|newest|\blast (?:reported|published|printed)|\bfinal(?:ly)?\b|up[- ]to[- ]date|definitive"
-    r"|\b(?:revis|correct|restat|amend|updat)(?:e|ed|ing|ion|ions|ement|ements|ment|ments)?\b|\berrat|misprint"
+    r"most recent|\blatest|newest|\blast (?:reported|published|printed)|\bfinal(?:ly)?\b"
+    r"|up[- ]to[- ]date|definitive"
+    r"|\b(?:revis|correct|restat|amend|updat)(?:e|ed|ing|ion|ions|ement|ements|ment|ments)?\b|\berrat"
+    r"|misprint"
     r"|\bnow (?:stands?|reported|published)|\bcurrent(?:ly)? (?:figure|stand|report)",
     re.I,
 )
@@ -55,7 +59,7 @@ def read_prints(text: str, found: Sequence[Mention]) -> tuple[Print, ...]:
 
 
 def without_prints(text: str) -> str:
-    """The text without its words on prints, so that `most recently` is no `most` and `latest` no superlative."""
+    """The text without its words on prints: `most recently` is no `most`, and `latest` no superlative."""
     for pattern in (_LATER_PRINT, _LATEST, FIRST):
         text = pattern.sub(lambda found: " " * len(found.group()), text)
     return text

@@ -1,7 +1,7 @@
 """The question reader: which figures a question asks for, from where, and what is to be done with them.
 
-It looks for the parts that any phrasing must name (periods, issues, an operation, a form) and takes what is left
-over as the subject, which tables decide: no phrasing is matched as a whole.
+It looks for the parts that any phrasing must name (periods, issues, an operation, a form) and takes what is
+left over as the subject, which tables decide: no phrasing is matched as a whole.
 """
 
 from __future__ import annotations

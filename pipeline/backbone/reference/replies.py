@@ -56,7 +56,7 @@ def revise(evidence: str, statement: str, sources: Sequence[str]) -> Operation:
 
 
 def compute(expression: str, cited: Mapping[str, Sequence[str]]) -> Operation:
-    """Evaluate an expression; `cited` is the evidence (or, without an EvidenceBank, the sources) it rests on."""
+    """Evaluate an expression; `cited` is the evidence (or, without a bank of it, the sources) it rests on."""
     return {"name": "compute", "expression": expression, **{key: list(ids) for key, ids in cited.items()}}
 
 

@@ -11,16 +11,26 @@ from pipeline.backbone.reference.words import stems
 
 FILLER = frozenset(
     stems(
-        "figure value amount number report reported publication published printed print shown show given give state "
-        "stated answer round rounded nearest decimal decimals place places express expressed issue issues bulletin "
-        "bulletins edition treasury table tables file files question month months year years monthly fiscal calendar "
-        "quarter using use used take taking taken consider every latest recent recently most first according appear "
-        "appears appearing record recorded percent percentage change difference ratio sum mean average combined "
-        "highest lowest largest smallest all any bracketed list order million millions thousand thousands billion "
-        "billions dollar dollars unit units initially originally revised corrected last newest following find compute "
-        "calculate determine say says whole integer period stand stood increase decrease growth deviation standard "
-        "geometric median share proportion exactly actual more less higher lower larger smaller errata including "
-        "include counting count compare compared respectively later earlier document documents correction revision "
+        "figure value amount number report reported publication published printed print shown show "
+        "given give state "
+        "stated answer round rounded nearest decimal decimals place places express expressed issue "
+        "issues bulletin "
+        "bulletins edition treasury table tables file files question month months year years monthly "
+        "fiscal calendar "
+        "quarter using use used take taking taken consider every latest recent recently most first "
+        "according appear "
+        "appears appearing record recorded percent percentage change difference ratio sum mean "
+        "average combined "
+        "highest lowest largest smallest all any bracketed list order million millions thousand "
+        "thousands billion "
+        "billions dollar dollars unit units initially originally revised corrected last newest "
+        "following find compute "
+        "calculate determine say says whole integer period stand stood increase decrease growth "
+        "deviation standard "
+        "geometric median share proportion exactly actual more less higher lower larger smaller "
+        "errata including "
+        "include counting count compare compared respectively later earlier document documents "
+        "correction revision "
         "original restated sample population one two three four five six digit digits point"
     )
 )
@@ -40,10 +50,12 @@ def subject_words(text: str) -> tuple[str, ...]:
 
 _SPLITS: Mapping[str, tuple[str, ...]] = {
     "share": (
-        r"(?:share|per\s?cent(?:age)?|proportion|fraction|portion|part)\s+of\s+(?P<a>[^.?]{1,160}?)\s+(?:was|were|did|is"
+        r"(?:share|per\s?cent(?:age)?|proportion|fraction|portion"
+        r"|part)\s+of\s+(?P<a>[^.?]{1,160}?)\s+(?:was|were|did|is"
         r"|are|consist\w*|came|comes?|made|went|account\w*|attribut\w*|represent\w*|held)\b"
         r"\s*(?:held\s+|up\s+)?(?:of|by|for|from|to|in)*\s*(?P<b>[^.?]+)",
-        r"(?P<a>[^.?]{1,160}?)\s+(?:held|was|were|is|are|makes? up|made up|represent\w*|account\w*\s+for|constitut\w*)?"
+        r"(?P<a>[^.?]{1,160}?)\s+(?:held|was|were|is|are|makes? up|made up|represent\w*"
+        r"|account\w*\s+for|constitut\w*)?"
         r"\s*(?:as\s+)?(?:what\s+|a\s+|the\s+)?(?:share|per\s?cent(?:age)?|proportion|fraction|portion|part)"
         r"\s+of\s+(?P<b>[^.?]+)",
     ),
@@ -53,19 +65,23 @@ _SPLITS: Mapping[str, tuple[str, ...]] = {
     ),
     "difference": (
         r"(?:difference|gap|margin)\s+between\s+(?P<a>[^.?]{1,160}?)\s+and\s+(?P<b>[^.?]+)",
-        r"(?:more|less|higher|lower|larger|smaller|greater|fewer|bigger)\s+(?:was|were|is|are)?\s*(?P<a>[^.?]{1,160}?)"
+        r"(?:more|less|higher|lower|larger|smaller|greater|fewer|bigger)\s+(?:was|were|is"
+        r"|are)?\s*(?P<a>[^.?]{1,160}?)"
         r"\s+than\s+(?P<b>[^.?]+)",
         r"(?P<a>[^.?]{1,160}?)\s+(?:exceed\w*|minus|less|above|below|over)\s+(?P<b>[^.?]+)",
-        r"(?P<a>[^.?]{1,160}?)\s+(?:was|were|is|are)?\s*(?:more|less|higher|lower|larger|smaller|greater|fewer)"
+        r"(?P<a>[^.?]{1,160}?)\s+(?:was|were|is|are)?\s*(?:more|less|higher|lower|larger|smaller"
+        r"|greater|fewer)"
         r"\s+than\s+(?P<b>[^.?]+)",
     ),
     "sum": (
         r"sum\s+of\s+(?P<a>[^.?]{1,160}?)\s+and\s+(?P<b>[^.?]+)",
-        r"(?P<a>[^.?]{1,160}?)\s+(?:and|plus)\s+(?P<b>[^.?]{1,160}?)\s*(?:combined|together|taken|add|in all|altogether)",
+        r"(?P<a>[^.?]{1,160}?)\s+(?:and|plus)\s+(?P<b>[^.?]{1,160}?)\s*(?:combined|together|taken|add"
+        r"|in all|altogether)",
         r"(?:combined|together|total)\s+(?P<a>[^.?]{1,160}?)\s+(?:and|plus)\s+(?P<b>[^.?]+)",
     ),
     "percent_change": (
-        r"(?:higher|lower|larger|smaller|greater|more|less)\s+(?:was|were)?\s*(?P<a>[^.?]{1,160}?)\s+than\s+(?P<b>[^.?]+)",
+        r"(?:higher|lower|larger|smaller|greater|more|less)\s+(?:was"
+        r"|were)?\s*(?P<a>[^.?]{1,160}?)\s+than\s+(?P<b>[^.?]+)",
     ),
 }
 

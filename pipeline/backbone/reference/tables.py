@@ -1,4 +1,4 @@
-"""Tables in text: pipe tables and layout text (columns set apart by spaces) → titled grids with exact offsets."""
+"""Tables in text: pipe tables and layout text (columns apart by spaces) → grids with exact offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pipeline.backbone.reference.words import Period, label_period
 MAX_HEAD_LINES = 14  # lines above a table that may hold its title, unit and header
 _UNIT = re.compile(
     r"(?:^|[\[(;,])\s*((?:[a-z]+ ){0,3}in\s+(?:[a-z]+ ){0,3}?"
-    r"(?:thousand|million|billion|trillion|hundred|dollar|percent|(?:short |long |metric )?ton|unit|barrel)s?\b[^\].)]*"
+    r"(?:thousand|million|billion|trillion|hundred|dollar|percent|(?:short |long |metric )?ton|unit"
+    r"|barrel)s?\b[^\].)]*"
     r"|units?:\s*[^\].)]+)",
     re.I,
 )
@@ -35,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of figures. `section` is the label-only line above it; its period inherits the year from above."""
+    """A row of figures. `section` is the label-only line above; its period inherits the year from above."""
 
     label: str
     section: str
@@ -292,7 +293,7 @@ def _one_period(text: str) -> Period | None:
 
 
 def _rows(body: Iterator[tuple[_Line, list[tuple[str, int]]]]) -> tuple[Row, ...]:
-    """Rows with figures; a line without any is the section of those below it; bare months inherit the year."""
+    """Rows with figures; a line without is the section of those below; bare months inherit the year."""
     rows: list[Row] = []
     section, opened, year, month = "", "", 0, 0
     for line, parts in body:

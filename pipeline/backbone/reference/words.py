@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-MONTHS = "january february march april may june july august september october november december".split()
+MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -14,10 +17,13 @@ _MONTH = (
 MONTH_PATTERN = _MONTH.replace("?P<month>", "?:")
 YEAR_PATTERN = r"(?:1[789]|20)\d\d"
 _STOP = frozenset(
-    "a an and are as at be been by did do does each end ended ending for from give had has have her his how if in "
-    "into is it its me much many of on or our over please shown so such tell than that the their them then "
-    "there these they this those through to up us was we were what when where which while who whose will with "
-    "would you your".split()
+    re.split(
+        " ",
+        "a an and are as at be been by did do does each end ended ending for from give had has have "
+        "her his how if in into is it its me much many of on or our over please shown so such tell "
+        "than that the their them then there these they this those through to up us was we were what "
+        "when where which while who whose will with would you your",
+    )
 )
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*|\d+(?:[.,]\d+)*")
 
@@ -33,7 +39,7 @@ class Word:
 
 @lru_cache(maxsize=8192)
 def content_words(text: str) -> tuple[Word, ...]:
-    """The content words of a text in order. A hyphened word with a stop word in it (`on-budget`) stays whole."""
+    """The content words of a text in order; a hyphened one with a stop word (`on-budget`) stays whole."""
     found: list[Word] = []
     for match in _WORD.finditer(text.lower().replace("’", "'").replace("'s", "  ")):
         parts = match.group().split("-")
@@ -65,7 +71,7 @@ def _stem(word: str) -> str:
 
 @dataclass(frozen=True, order=True)
 class Period:
-    """A year, or a quarter, or a month of one. A fiscal year is a year: the table that it is looked up in knows."""
+    """A year, or a quarter or month of one. A fiscal year is a year: its table knows which is meant."""
 
     year: int = 0  # 0: not said
     month: int = 0  # 1–12; 0: not a month
@@ -92,7 +98,8 @@ _LABEL_PERIOD = (
     re.compile(rf"(?P<year>{YEAR_PATTERN})\s*[-–—:,./]?\s*\b{_MONTH}\b\.?", re.I),
     re.compile(rf"\b{_MONTH}\b\.?,?\s*(?:\d{{1,2}},?\s*)?(?:of\s*)?(?P<year>{YEAR_PATTERN})\b", re.I),
     re.compile(
-        rf"\b(?P<year>{YEAR_PATTERN})\s*[-–:,]?\s*(?:Q(?P<quarter>[1-4])|(?P<nth>1st|2nd|3rd|4th|first|second|third|fourth)\s+q)",
+        rf"\b(?P<year>{YEAR_PATTERN})\s*[-–:,]?\s*(?:Q(?P<quarter>[1-4])|(?P<nth>1st|2nd|3rd|4th"
+        rf"|first|second|third|fourth)\s+q)",
         re.I,
     ),
     re.compile(rf"\bQ(?P<quarter>[1-4])[\s,]*(?P<year>{YEAR_PATTERN})\b", re.I),

@@ -1,0 +1,86 @@
+"""Episodes of the reference policy in process: the harness's own prompts, the policy's own server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.backbone.reference.server import MODEL, complete
+from pipeline.benchmarks.scorers.officeqa import score_answer
+from pipeline.benchmarks.tasks import Task
+from pipeline.corpus import Corpus, build
+from pipeline.corpus.config import CorpusConfig
+from pipeline.harness import LongHarness
+from pipeline.harness.config import BudgetConfig, ConclusionForm, HarnessConfig, SwitchesConfig
+from pipeline.protocols import Completion, Limits, Outcome, Request, RequestRecord, TaskView, Usage
+
+VARIANTS = {
+    "full": SwitchesConfig(),
+    "append_only": SwitchesConfig(revise=False),
+    "no_guidance": SwitchesConfig(guidance=False),
+    "no_coevolution": SwitchesConfig(conclusion=ConclusionForm.none, guidance=False),
+    "notes": SwitchesConfig(conclusion=ConclusionForm.notes),
+    "no_state": SwitchesConfig(
+        evidence_bank=False, revise=False, conclusion=ConclusionForm.none, guidance=False
+    ),
+}
+
+
+@dataclass
+class InProcess:
+    """The policy as a backbone, without HTTP. Keeps what was asked and replied."""
+
+    replies: list[str] = field(default_factory=list)
+    bodies: list[dict[str, object]] = field(default_factory=list)
+
+    async def complete(self, request: Request) -> Completion:
+        schema = {"type": "json_schema", "json_schema": {"name": "operation", "schema": request.schema}}
+        messages = [json.loads(message.encoded) for message in request.messages]
+        self.bodies.append(
+            {"messages": messages, "response_format": schema, "max_tokens": request.max_tokens}
+        )
+        text = complete(self.bodies[-1])["choices"][0]["message"]["content"]
+        self.replies.append(text)
+        return Completion(text, None, "stop", Usage(), MODEL, "in process", 0.0)
+
+
+class Unrecorded:
+    """A recorder that keeps nothing."""
+
+    def turn(self, turn: int, completion: Completion, state_sha256: str) -> None: ...
+
+    def failed_request(self, turn: int, requests: tuple[RequestRecord, ...]) -> None: ...
+
+
+async def episode(
+    view: TaskView, corpus: Corpus, variant: str = "full", budget: BudgetConfig | None = None
+) -> tuple[Outcome, InProcess]:
+    """Run one episode."""
+    config = HarnessConfig(
+        variant=variant, switches=VARIANTS[variant], budget=budget or BudgetConfig(turns=60)
+    )
+    backbone = InProcess()
+    outcome = await LongHarness(config).run(view, corpus, backbone, Unrecorded(), Limits(8_192))
+    return outcome, backbone
+
+
+async def wrong(tasks: Sequence[Task], corpus: Corpus, variant: str = "full") -> list[str]:
+    """The ids of the tasks that aren't answered exactly."""
+    found = []
+    for task in tasks:
+        outcome, _ = await episode(task.view, corpus, variant)
+        if not score_answer(task.gold.answer, outcome.answer or "", 0.0):
+            found.append(task.view.id)
+    return found
+
+
+def corpus_of(folder: Path) -> Corpus:
+    """A folder's documents, indexed in memory."""
+    return build([folder], CorpusConfig(), None)
+
+
+def operations(backbone: InProcess) -> Iterator[dict[str, object]]:
+    """The operations sent, in order."""
+    return (json.loads(reply)["operation"] for reply in backbone.replies)
