@@ -13,7 +13,7 @@ from pipeline.errors import BackboneUnavailable, ModelRequestFailed
 from pipeline.protocols import Message, Request, Sampling
 from tests.backbone.requests import SCHEMA, ask, hasty
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 
 
 async def test_a_schema_constrains_the_reply(vllm: Endpoint) -> None:
