@@ -88,6 +88,7 @@ _SPLITS: Mapping[str, tuple[str, ...]] = {
 
 def sides(text: str, aim: Aim) -> tuple[Side, ...]:
     """The two sides of a comparison in the order of the text, if it tells them apart; else none."""
+    text = re.sub(r"\s+", " ", text)  # blanked words leave long runs that patterns crawl over
     for pattern in _SPLITS.get(aim, ()):
         found = re.search(pattern, text, re.I)
         if found and subject_words(found["a"]) and subject_words(found["b"]):
