@@ -83,7 +83,8 @@ def call(verb: str, words: Sequence[str]) -> int:
     arguments = parser(verb, module).parse_intermixed_args(words)
     try:
         status: int = module.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout:  # there is none where it was closed before we began
+            sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         print(f"longharness {verb}: interrupted", file=sys.stderr)
@@ -98,6 +99,14 @@ def call(verb: str, words: Sequence[str]) -> int:
             traceback.print_exc()
         print(f"longharness {verb}: {error}", file=sys.stderr)
         return UNUSABLE if isinstance(error, UnusableInput) else OWED
+    except OSError as error:  # a disk full, a folder that can't be written to: nothing that we did wrong
+        if arguments.verbose:
+            import traceback
+
+            traceback.print_exc()
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"longharness {verb}: {where}{error.strerror or error}; -v shows where from", file=sys.stderr)
+        return OWED
 
 
 def parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:

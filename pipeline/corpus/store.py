@@ -88,21 +88,32 @@ def cached(cache: Path, fingerprint: str, make: Callable[[], tuple[Arrays, Meta]
     """Return the corpus of `fingerprint` from the folder `cache`, made and saved there if need be.
 
     A damaged or foreign entry is replaced. Processes that make the same corpus at once don't disturb each
-    other: the first to finish names it, and all open that one.
+    other: the first to finish names it, and all open that one. Raises `CorpusError` if it can't be saved.
     """
     path = cache / fingerprint
     found = _opened(path, fingerprint)
     if found is not None:
         return found
-    _discard(path)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)  # before the work, rather than after it
+        _discard(path)
+    except OSError as error:
+        raise _unwritable(cache, error) from error
     made = make()
     try:
         save(*made, path)
-    except OSError:
+    except OSError as error:
         if not path.exists():
-            raise
+            raise _unwritable(cache, error) from error
     found = _opened(path, fingerprint)
     return made if found is None else found
+
+
+def _unwritable(cache: Path, error: OSError) -> CorpusError:
+    return CorpusError(
+        f"the cache {str(cache)!r} can't be written to ({error.strerror}): mend it, or set LONGHARNESS_CACHE "
+        "to another folder"
+    )
 
 
 def _opened(path: Path, fingerprint: str) -> tuple[Arrays, Meta] | None:

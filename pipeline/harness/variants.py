@@ -50,7 +50,7 @@ def check(config: HarnessConfig) -> None:
         "budget.read_tokens": (budget.read_tokens, 0),
         "budget.tokens_per_read": (budget.tokens_per_read, 1),
         "search.top_k": (config.search.top_k, 1),
-        "action.max_string": (config.action.max_string or 1, 1),
+        "action.max_string": (1 if config.action.max_string is None else config.action.max_string, 1),
     }
     for key, (value, minimum) in least.items():
         if value < minimum:

@@ -76,9 +76,15 @@ class RunFolder:
         return self.path / "progress.json"
 
     def create(self) -> None:
-        """Make the folder and those of its parts that others write into."""
-        for folder in (self.journal, self.tables, self.results, self.logs):
-            folder.mkdir(parents=True, exist_ok=True)
+        """Make the folder and those of its parts that others write into. Raises `RunError` if that fails."""
+        try:
+            for folder in (self.journal, self.tables, self.results, self.logs):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(
+                f"the run's folder {self.path} can't be made or written to ({error.strerror}): "
+                "choose another with root=… or run=…"
+            ) from error
 
     def read_record(self) -> dict[str, Any]:
         """Return `run.json`.
@@ -90,6 +96,8 @@ class RunFolder:
         try:
             record: dict[str, Any] = orjson.loads(self.record.read_bytes())
             found = record["schema_version"]
+            if not all(isinstance(record[part], dict) for part in ("arms", "corpora")):
+                raise TypeError("arms and corpora must be objects")
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise RunError(f"{self.record} is damaged ({error}): restore it or start a new run") from error
         if found != SCHEMA_VERSION:

@@ -144,10 +144,11 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _parse(file: IO[bytes]) -> dict[str, Any] | None:
-    """Return the holder that the lease names; None if the file is new, or torn by a crash."""
+    """Return the holder that the lease names; None if the file is new, torn by a crash, or names nobody."""
     file.seek(0)
     try:
-        holder = orjson.loads(file.read())
-        return holder if {"host", "pid", "started", "heartbeat"} <= holder.keys() else None
-    except (orjson.JSONDecodeError, AttributeError):
+        holder: dict[str, Any] = orjson.loads(file.read())
+        int(holder["pid"]), float(holder["heartbeat"]), holder["started"], holder["host"]
+    except (ValueError, TypeError, KeyError):
         return None
+    return holder

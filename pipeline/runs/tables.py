@@ -135,7 +135,7 @@ def _read_file(path: Path, schema: pa.Schema) -> pa.Table:
         # Given the schema, a column that is null throughout keeps its type.
         return pq.read_table(path, columns=schema.names, schema=schema, partitioning=None)
     except (OSError, pa.ArrowInvalid) as error:
-        raise RunError(f"{path} can't be read: {error}") from error
+        raise RunError(f"{path} can't be read: {error}; restore it, or start a new run") from error
 
 
 def _name(schema: pa.Schema) -> str:

@@ -89,6 +89,16 @@ def test_a_closed_pipe_ends_quietly(documents: Path) -> None:
     assert process.returncode == 1
 
 
+def test_a_full_disk_and_a_closed_output_are_no_tracebacks(documents: Path) -> None:
+    command = [sys.executable, "-m", "pipeline", "index", "--documents", str(documents)]
+    with Path("/dev/full").open("w") as full:
+        failed = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert failed.returncode == 1 and "Traceback" not in failed.stderr
+    assert "longharness index: No space left on device" in failed.stderr
+    closed = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], cwd=ROOT, capture_output=True)
+    assert closed.returncode == 0 and not closed.stderr
+
+
 def test_help_needs_none_of_the_heavy_libraries() -> None:
     code = (
         "import sys; from pipeline.cli import main; main(['--help']); "

@@ -136,3 +136,11 @@ def test_attaching_shares_every_array_and_keeps_numpys_own_dtypes(make: Make) ->
         assert array.size == 0 or np.shares_memory(array, foreign[name]), name
         assert array.dtype is np.dtype(array.dtype.str)
     assert attached.search("2963 tax") == corpus.search("2963 tax")
+
+
+def test_a_cache_that_cannot_be_written_to_is_named_before_the_work(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    stages: list[str] = []
+    with pytest.raises(CorpusError, match=r"file/corpora' can't be written to .*LONGHARNESS_CACHE"):
+        build([folder], CorpusConfig(), tmp_path / "file" / "corpora", lambda stage, *_: stages.append(stage))
+    assert set(stages) == {"fingerprint"}

@@ -13,7 +13,7 @@ from pipeline.corpus import estimate_tokens
 from pipeline.errors import ConfigError
 from pipeline.harness import LongHarness
 from pipeline.harness.budget import Budget
-from pipeline.harness.config import BudgetConfig, ConclusionForm, HarnessConfig, SwitchesConfig
+from pipeline.harness.config import ActionConfig, BudgetConfig, ConclusionForm, HarnessConfig, SwitchesConfig
 from tests.conftest import ROOT
 from tests.harness.conftest import BIG, DOCUMENTS, Episode, Opener, final, op, read, search, upsert
 
@@ -147,6 +147,8 @@ def test_4_1_budgets_are_configurable_within_reason() -> None:
     for key in ("turns", "tokens_per_read"):
         with pytest.raises(ConfigError, match=f"harness.budget.{key}=0 is too small"):
             LongHarness(HarnessConfig(budget=BudgetConfig(**{key: 0})))
+    with pytest.raises(ConfigError, match=r"harness\.action\.max_string=0 is too small"):
+        LongHarness(HarnessConfig(action=ActionConfig(max_string=0)))
     spent = Budget(BudgetConfig(searches=1)).spend_search()
     assert spent.searches_left == 0
 

@@ -89,3 +89,27 @@ def test_a_lease_that_cannot_be_renewed_for_long_is_lost(
         folder.lease.mkdir()
         wait_for(lambda: held.lost, 20)
         folder.lease.rmdir()
+
+
+@pytest.mark.parametrize("odd", [{"pid": "x"}, {"heartbeat": None}, {"pid": [1]}])
+def test_a_lease_that_names_nobody_is_taken_over(tmp_path: Path, odd: dict[str, object]) -> None:
+    folder = RunFolder(tmp_path)
+    lease(folder, **odd)
+    with Lease(folder):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match=r"file/run can't be made .* choose another with root="):
+        RunFolder(tmp_path / "file" / "run").create()
+
+
+@pytest.mark.parametrize(
+    "record", ['{"schema_version": 1}', "[]", '{"schema_version": 1, "arms": [], "corpora": 1}']
+)
+def test_a_record_without_its_parts_is_damaged(tmp_path: Path, record: str) -> None:
+    folder = RunFolder(tmp_path)
+    folder.record.write_text(record)
+    with pytest.raises(RunError, match="is damaged"):
+        folder.read_record()
