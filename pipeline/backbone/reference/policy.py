@@ -3,7 +3,8 @@
 In turn: find the table (searches steered by the gaps, reads of what they found) → upsert one statement a
 figure → look for other prints and errata notes → revise what they changed (upsert it, where there is no
 revise) → compute over the statements → answer. A conclusion update goes with the first operation after the
-admission of evidence was seen. What it can't find ends with "unable to determine".
+admission of evidence was seen. What it can't find ends with "unable to determine"; where the answer's form
+does not admit that, it gives up: the server refuses, as a model's provider may.
 
 **The conflict rule**, the same in all variants: when active statements give different values for one figure,
 the one from the latest-dated document wins, and of one document an errata note wins over its tables; when the
@@ -32,8 +33,11 @@ BATCH = 20  # statements in one upsert
 LAST_TURNS = 4  # turns kept to answer with what there is
 
 
-def next_reply(conversation: Conversation) -> Reply:
-    """The policy's reply to a request. The same request gives the same reply."""
+def next_reply(conversation: Conversation) -> Reply | None:
+    """The policy's reply to a request; None when it gives up. The same request gives the same reply."""
+    last = conversation.turns[-1] if conversation.turns else None
+    if last and last.operation.get("name") == "final" and not last.observation.valid:
+        return None  # it would only send the same answer again, until the turns run out
     question = read_question(conversation.question, conversation.answer_format)
     texts = stitch(served for turn in conversation.turns for served in turn.observation.served)
     episode = _Episode(conversation, question, texts, find(question, texts))
@@ -188,7 +192,7 @@ class _Episode:
         return UNKNOWN if value == "" else wording(self.question, facts, value)
 
     def _final(self) -> tuple[str, Operation]:
-        """The answer, or that there is none: a form that wants a number refuses it, and turns run out."""
+        """The answer, or that there is none."""
         facts = self._facts()
         answer = self._answer(facts)
         thought = "Nothing more is to be found." if answer == UNKNOWN else "All figures are in evidence."

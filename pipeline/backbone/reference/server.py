@@ -18,6 +18,7 @@ from pipeline.backbone.reference.policy import next_reply
 MODEL = "reference-policy"
 MAX_BODY = 256 * 1024 * 1024  # bytes: an episode may hold a million read tokens
 BYTES_PER_TOKEN = 4
+GIVEN_UP = "the reference policy gives up: its answer was not accepted, and it has no other"
 
 
 def application() -> web.Application:
@@ -68,18 +69,22 @@ def complete(body: Mapping[str, Any]) -> dict[str, Any]:
     messages = body.get("messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise ValueError("`messages` must be a list of objects")
+    message: dict[str, Any] = {"role": "assistant"}
     if len(messages) == 1 and "response_format" not in body:
         text = "ready"
+    elif reply := next_reply(parse(messages, body.get("response_format"))):
+        text = reply.render()
     else:
-        text = next_reply(parse(messages, body.get("response_format"))).render()
+        text, message["refusal"] = "", GIVEN_UP
     text, finish = _within(text, body.get("max_completion_tokens") or body.get("max_tokens"))
+    message["content"] = text
     prompt = sum(_tokens(str(message.get("content") or "")) for message in messages)
     return {
         "id": "chatcmpl-reference",
         "object": "chat.completion",
         "created": 0,
         "model": MODEL,
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {
             "prompt_tokens": prompt,
             "completion_tokens": _tokens(text),

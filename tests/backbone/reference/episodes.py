@@ -12,6 +12,7 @@ from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
+from pipeline.errors import ModelRequestFailed
 from pipeline.harness import LongHarness
 from pipeline.harness.config import BudgetConfig, ConclusionForm, HarnessConfig, SwitchesConfig
 from pipeline.protocols import Completion, Limits, Outcome, Request, RequestRecord, TaskView, Usage
@@ -41,7 +42,10 @@ class InProcess:
         self.bodies.append(
             {"messages": messages, "response_format": schema, "max_tokens": request.max_tokens}
         )
-        text = complete(self.bodies[-1])["choices"][0]["message"]["content"]
+        message = complete(self.bodies[-1])["choices"][0]["message"]
+        if "refusal" in message:
+            raise ModelRequestFailed("refused", message["refusal"])
+        text = message["content"]
         self.replies.append(text)
         return Completion(text, None, "stop", Usage(), MODEL, "in process", 0.0)
 

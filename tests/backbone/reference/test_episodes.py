@@ -80,8 +80,9 @@ async def test_a_question_without_an_answer_ends_without_a_number(ledger: Corpus
     outcome, _ = await episode(view, ledger)
     assert (outcome.status, outcome.answer) == ("answered", "unable to determine")
     numeric = TaskView("none", view.question, AnswerFormat(form="number"))
-    outcome, _ = await episode(numeric, ledger, budget=BudgetConfig(turns=20))
-    assert outcome.status == "turns_exhausted"
+    outcome, backbone = await episode(numeric, ledger)
+    assert (outcome.status, outcome.answer) == ("model_request_failed", None)
+    assert [operation["name"] for operation in operations(backbone)].count("final") == 1
 
 
 async def test_corrupting_the_gold_changes_no_reply(dataset: Path, ledger: Corpus, tmp_path: Path) -> None:
