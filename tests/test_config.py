@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.benchmarks.officeqa import load
 from pipeline.config import compose_harness, resolve
 from pipeline.config.compose import config_folder
-from pipeline.errors import ConfigError
+from pipeline.errors import BenchmarkError, ConfigError
 from pipeline.harness.config import ConclusionForm
 
 ENDPOINT = ("backbone.model=NAME", "serving.urls=[http://127.0.0.1:1/v1]")
@@ -42,6 +43,24 @@ def test_every_backbone_composes_with_the_serving_it_names(backbone: str) -> Non
     assert arm.backbone.name == backbone
     expected = {"reference": "process", "embedded": "embedded"}.get(backbone, "endpoint")
     assert f".{expected}.serve" in arm.serving._target_
+
+
+@pytest.mark.parametrize("benchmark", options("benchmark"))
+def test_every_benchmark_composes(benchmark: str) -> None:
+    own = ["benchmark.questions=q.csv", "benchmark.documents=[d]"] if benchmark == "officeqa" else []
+    arm = resolve([f"benchmark={benchmark}", *own]).arms[0]
+    assert arm.benchmark_name == arm.benchmark.name == benchmark
+
+
+@pytest.mark.parametrize("benchmark", ["officeqa_full", "officeqa_pro_v1"])
+def test_a_benchmark_whose_files_are_the_users_to_get_says_how(
+    benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OFFICEQA_DIR", str(tmp_path))
+    config = resolve([f"benchmark={benchmark}"]).arms[0].benchmark
+    with pytest.raises(BenchmarkError, match="hf download databricks/officeqa") as caught:
+        load(config)
+    assert f"{tmp_path}/{benchmark.removesuffix('_v1')}.csv" in str(caught.value)
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))

@@ -29,6 +29,7 @@ class OfficeQAConfig:
 
     `exclude` lists uids whose gold is known to be wrong. They are asked all the same, and marked by the field
     `excluded`, so that results are reported with and without them; `tasks.where.excluded=no` leaves them out.
+    `obtain` tells a user whose files aren't there how to get them.
     """
 
     _target_: str = "pipeline.benchmarks.officeqa.load"
@@ -36,6 +37,7 @@ class OfficeQAConfig:
     questions: str = MISSING
     documents: list[str] = field(default_factory=list)
     exclude: list[str] = field(default_factory=list)
+    obtain: str | None = None
     scorer: str = "pipeline.benchmarks.scorers.officeqa"
 
 
@@ -46,6 +48,9 @@ def load(config: OfficeQAConfig) -> Benchmark:
     """
     path = Path(config.questions).expanduser()
     folders = tuple(Path(folder).expanduser() for folder in config.documents)
+    absent = [str(place) for place in (path, *folders) if not place.exists()]
+    if absent and config.obtain:
+        raise BenchmarkError(f"not there: {', '.join(absent)}. {config.obtain}")
     rows = list(_rows(path))
     uids = [row["uid"] for _, row in rows]
     for uid in config.exclude:
