@@ -11,7 +11,7 @@ from pipeline.benchmarks.officeqa import load
 from pipeline.config import compose_harness, resolve
 from pipeline.config.compose import config_folder
 from pipeline.errors import BenchmarkError, ConfigError
-from pipeline.harness.config import ConclusionForm
+from tests.variants import VARIANTS, variant
 
 ENDPOINT = ("backbone.model=NAME", "serving.urls=[http://127.0.0.1:1/v1]")
 
@@ -74,27 +74,11 @@ def test_every_cluster_composes(cluster: str) -> None:
     assert resolve([f"cluster={cluster}"]).cluster.address == {"local": "local", "existing": "auto"}[cluster]
 
 
-def test_the_variants_differ_in_their_switches_alone() -> None:
-    full = compose_harness().harness
-    for name in options("harness"):
-        variant = compose_harness([f"harness={name}"]).harness
-        variant.switches, variant.variant = full.switches, full.variant
-        assert variant == full, name
-
-
-def test_the_variants_are_those_of_the_contract() -> None:
-    rows = {
-        "longharness": (True, True, ConclusionForm.structured, True),
-        "no_state": (False, False, ConclusionForm.none, False),
-        "no_coevolution": (True, True, ConclusionForm.none, False),
-        "append_only": (True, False, ConclusionForm.structured, True),
-        "no_guidance": (True, True, ConclusionForm.structured, False),
-        "notes": (True, True, ConclusionForm.notes, True),
-    }
-    assert set(rows) == set(options("harness"))
-    for name, row in rows.items():
-        s = compose_harness([f"harness={name}"]).harness.switches
-        assert (s.evidence_bank, s.revise, s.conclusion, s.guidance) == row, name
+def test_the_variants_are_those_of_the_contract_and_differ_in_their_switches_alone() -> None:
+    names = {"longharness" if name == "full" else name: name for name in VARIANTS}
+    assert set(names) == set(options("harness"))
+    for option, name in names.items():
+        assert compose_harness([f"harness={option}"]).harness == variant(name), name
 
 
 def test_only_the_reference_policy_is_labelled_as_no_language_model() -> None:
@@ -381,11 +365,8 @@ def test_a_config_folder_may_have_any_name(tmp_path: Path) -> None:
 
 def test_a_trace_composes_a_harness_a_corpus_and_a_form_of_answer() -> None:
     trace = compose_harness(["harness=notes", "harness.budget.turns=3", "task.answer_format=letter"])
-    assert (trace.harness.variant, trace.harness.budget.turns, trace.task.answer_format) == (
-        "notes",
-        3,
-        "letter",
-    )
+    assert trace.harness.switches == VARIANTS["notes"]
+    assert (trace.harness.budget.turns, trace.task.answer_format) == (3, "letter")
 
 
 @pytest.mark.parametrize(

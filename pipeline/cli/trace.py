@@ -47,12 +47,12 @@ def run(arguments: Namespace) -> int:
     replies = read_replies(arguments.responses)
 
     from pipeline.corpus import build
-    from pipeline.harness import variants
     from pipeline.harness.actions import Environment
+    from pipeline.harness.config import check
     from pipeline.harness.trace import trace
     from pipeline.protocols import AnswerFormat, TaskView
 
-    variants.check(config.harness)
+    check(config.harness)
     corpus = build(arguments.documents, config.corpus, None)
     task = TaskView("trace", "", AnswerFormat(config.task.answer_format.value))
     for turn in trace(Environment(config.harness, corpus, task), replies):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pipeline.errors import ConfigError
+
 
 class ConclusionForm(StrEnum):
     """What the Conclusion State is in a variant."""
@@ -83,7 +85,6 @@ class HarnessConfig:
     """LongHarness and its variants. `_target_` names the class, so that an arm is a plug-in."""
 
     _target_: str = "pipeline.harness.LongHarness"
-    variant: str = "full"
     switches: SwitchesConfig = field(default_factory=SwitchesConfig)
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -91,3 +92,30 @@ class HarnessConfig:
     action: ActionConfig = field(default_factory=ActionConfig)
     conclusion_refs: ConclusionRefs = ConclusionRefs.refuse
     document_map_tokens: int = 4_000
+
+
+def check(config: HarnessConfig) -> None:
+    """Check that a configuration describes a runtime. Raises `ConfigError`, naming key and value."""
+    switches, budget = config.switches, config.budget
+    if not switches.evidence_bank and switches.revise:
+        raise ConfigError("harness.switches.revise=true needs harness.switches.evidence_bank=true")
+    if not switches.evidence_bank and switches.conclusion is ConclusionForm.structured:
+        raise ConfigError(
+            "harness.switches.conclusion=structured needs harness.switches.evidence_bank=true: "
+            "claims cite evidence"
+        )
+    if switches.guidance and switches.conclusion is ConclusionForm.none:
+        raise ConfigError("harness.switches.guidance=true needs a conclusion to be guided by")
+    least = {
+        "budget.turns": (budget.turns, 1),
+        "budget.searches": (budget.searches, 0),
+        "budget.read_tokens": (budget.read_tokens, 0),
+        "budget.tokens_per_read": (budget.tokens_per_read, 1),
+        "search.top_k": (config.search.top_k, 1),
+        "action.max_string": (1 if config.action.max_string is None else config.action.max_string, 1),
+    }
+    for key, (value, minimum) in least.items():
+        if value < minimum:
+            raise ConfigError(f"harness.{key}={value} is too small: {minimum} is the least")
+    if config.search.top_k > 50:
+        raise ConfigError(f"harness.search.top_k={config.search.top_k} is too large: 50 is the most")

@@ -7,9 +7,8 @@ from functools import cached_property
 
 from pipeline.corpus import Corpus
 from pipeline.errors import ModelRequestFailed
-from pipeline.harness import variants
 from pipeline.harness.actions import Environment
-from pipeline.harness.config import HarnessConfig
+from pipeline.harness.config import HarnessConfig, check
 from pipeline.harness.controller import initial_state, step
 from pipeline.harness.prompt import Prompt, prompt_sha256, sent_schema, system_prompt
 from pipeline.harness.replay import outcome, replay
@@ -23,7 +22,7 @@ class LongHarness:
 
     def __init__(self, config: HarnessConfig) -> None:
         """Take a variant's configuration. Raises `ConfigError` if it does not describe a runtime."""
-        variants.check(config)
+        check(config)
         self.config = config
 
     @cached_property

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pipeline.corpus import Hit, SearchResult, Table
 
 _LISTED_TABLES = 12  # tables that a filtered search lists, for each document
+_UNMATCHED = 10  # patterns without a match that a search names
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ def search(result: SearchResult, listings: Iterable[str], unmatched: Sequence[st
     elif not result.hits:
         blocks.append("Nothing matches in these documents: try other words, or fewer filters.")
     if unmatched:
-        blocks.append(f"No document matches {', '.join(repr(pattern) for pattern in unmatched)}.")
+        named = ", ".join(repr(pattern[:80]) for pattern in unmatched[:_UNMATCHED])
+        more = f" and {len(unmatched) - _UNMATCHED} others" if len(unmatched) > _UNMATCHED else ""
+        blocks.append(f"No document matches {named}{more}.")
     return Told(
         f"{len(result.hits)} of {result.matched} matching {_plural('passage', result.matched)}; "
         f"{_documents(result)}",

@@ -77,7 +77,7 @@ def test_9_the_composed_configuration_is_shown_on_demand(
 ) -> None:
     assert main([*command, "--cfg", "job", "harness=notes", "task.answer_format=letter"]) == 0
     said = capsys.readouterr().out
-    assert "variant: notes" in said and "answer_format: letter" in said
+    assert "conclusion: notes" in said and "answer_format: letter" in said
 
 
 @pytest.mark.parametrize(

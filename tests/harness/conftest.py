@@ -17,8 +17,8 @@ from pipeline.harness.actions import Environment
 from pipeline.harness.config import HarnessConfig
 from pipeline.harness.controller import initial_state, step
 from pipeline.harness.state import State
-from pipeline.harness.variants import variant
 from pipeline.protocols import AnswerFormat, TaskView
+from tests.variants import variant
 
 MARCH = "1942/report_march.txt"
 JUNE = "1942/report_june.txt"

@@ -17,8 +17,8 @@ from pipeline.harness.evidence import EvidenceBank
 from pipeline.harness.forms import Sent, read_response, validate
 from pipeline.harness.operations import ConclusionUpdate, EstablishedClaim, Statement, Upsert
 from pipeline.harness.schema import response_schema
-from pipeline.harness.variants import VARIANTS
 from tests.harness.conftest import compute, final, op, read, revise, search, upsert
+from tests.variants import VARIANTS
 
 FULL = VARIANTS["full"]
 

@@ -16,7 +16,6 @@ from pipeline.harness import LongHarness, Reply, Turn
 from pipeline.harness.config import BudgetConfig, ConclusionRefs, HarnessConfig
 from pipeline.harness.state import State
 from pipeline.harness.trace import as_json
-from pipeline.harness.variants import VARIANTS
 from pipeline.protocols import TaskView
 from tests.harness.conftest import (
     BIG,
@@ -31,6 +30,7 @@ from tests.harness.conftest import (
     read,
     upsert,
 )
+from tests.variants import VARIANTS
 
 ENTRIES = st.sampled_from(["e1", "e2", "e3", "e4", "e5", "e9", "x"])
 SOURCES = st.lists(st.sampled_from(["s1", "s2", "s3", "s4", "s9"]), max_size=2)
@@ -136,7 +136,7 @@ def test_1_invariants_hold_in_every_episode_and_its_replay_is_equal(
     corpus: Corpus, name: str, sent: list[str], refs: ConclusionRefs
 ) -> None:
     budget = BudgetConfig(turns=20, searches=3, read_tokens=400, tokens_per_read=60)
-    config = HarnessConfig(variant=name, switches=VARIANTS[name], budget=budget, conclusion_refs=refs)
+    config = HarnessConfig(switches=VARIANTS[name], budget=budget, conclusion_refs=refs)
     spans = [{"document": document, "start": 0, "end": 40} for document in (MARCH, JUNE)]
     first = [json.dumps(read(*spans)), json.dumps(upsert("a", "b"))]
     harness, task = LongHarness(config), TaskView("t", "?")

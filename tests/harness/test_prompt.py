@@ -9,14 +9,13 @@ import orjson
 import pytest
 
 from pipeline.corpus import estimate_tokens
-from pipeline.errors import ConfigError
 from pipeline.harness import LongHarness, Reply
 from pipeline.harness.config import ActionConfig, ActionMode, HarnessConfig, Reasoning
 from pipeline.harness.observation import fenced, tail
 from pipeline.harness.prompt import Prompt, prompt_sha256, replayed, sent_schema, system_prompt, task_message
-from pipeline.harness.variants import VARIANTS, variant
 from pipeline.protocols import Message
 from tests.harness.conftest import DOCUMENTS, Episode, Opener, compute, op, read, revise, search, upsert
+from tests.variants import VARIANTS, variant
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -203,11 +202,6 @@ def test_5_1_the_prompts_hash_tells_prompts_and_schemas_apart() -> None:
     assert LongHarness(configs[0]).prompt_sha256 == prompt_sha256(configs[0])
 
 
-def test_6_an_unknown_variant_names_those_there_are() -> None:
-    with pytest.raises(ConfigError, match="no_state, no_coevolution"):
-        variant("no_guide")
-
-
 def test_6_an_operation_that_a_variant_lacks_is_not_available(episode: Opener) -> None:
     for name in ("append_only", "no_state"):
         opened = episode(name)
@@ -235,11 +229,3 @@ def test_6_evidence_is_there_in_all_variants_but_no_state(episode: Opener) -> No
         opened = episode(name)
         assert opened.play(read(), upsert("a")).valid
         assert opened.send(op("final", answer="x", evidence=["e1"])).state.status == "answered"
-
-
-def test_6_each_variant_is_a_harness_option_with_these_switches() -> None:
-    from pipeline.config import compose_harness
-
-    for name, switches in VARIANTS.items():
-        composed = compose_harness([f"harness={'longharness' if name == 'full' else name}"]).harness
-        assert composed == HarnessConfig(variant=name, switches=switches)

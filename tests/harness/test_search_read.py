@@ -80,6 +80,8 @@ def test_3_4_a_filter_is_a_union_of_ids_and_case_sensitive_globs(episode: Opener
 def test_3_4_what_of_a_filter_matches_nothing_is_said(episode: Opener) -> None:
     opened = episode()
     assert "No document matches 'nope'." in opened.send(search(documents=["nope", "*march*"])).observation
+    many = opened.send(search(documents=["*march*", *(f"nope{n}" + "x" * 1_000 for n in range(100))]))
+    assert "and 90 others." in many.observation and len(many.observation) < 3_000
     turn = opened.send(search(documents=["1942/report_marsh.txt"]))
     assert turn.error and f"the nearest ids are {MARCH}" in turn.error.message
 

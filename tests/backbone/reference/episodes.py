@@ -14,19 +14,9 @@ from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ModelRequestFailed
 from pipeline.harness import LongHarness
-from pipeline.harness.config import BudgetConfig, ConclusionForm, HarnessConfig, SwitchesConfig
+from pipeline.harness.config import BudgetConfig, HarnessConfig
 from pipeline.protocols import Completion, Limits, Outcome, Request, RequestRecord, TaskView, Usage
-
-VARIANTS = {
-    "full": SwitchesConfig(),
-    "append_only": SwitchesConfig(revise=False),
-    "no_guidance": SwitchesConfig(guidance=False),
-    "no_coevolution": SwitchesConfig(conclusion=ConclusionForm.none, guidance=False),
-    "notes": SwitchesConfig(conclusion=ConclusionForm.notes),
-    "no_state": SwitchesConfig(
-        evidence_bank=False, revise=False, conclusion=ConclusionForm.none, guidance=False
-    ),
-}
+from tests.variants import VARIANTS
 
 
 @dataclass
@@ -62,9 +52,7 @@ async def episode(
     view: TaskView, corpus: Corpus, variant: str = "full", budget: BudgetConfig | None = None
 ) -> tuple[Outcome, InProcess]:
     """Run one episode."""
-    config = HarnessConfig(
-        variant=variant, switches=VARIANTS[variant], budget=budget or BudgetConfig(turns=60)
-    )
+    config = HarnessConfig(switches=VARIANTS[variant], budget=budget or BudgetConfig(turns=60))
     backbone = InProcess()
     outcome = await LongHarness(config).run(view, corpus, backbone, Unrecorded(), Limits(8_192))
     return outcome, backbone
