@@ -42,7 +42,7 @@ def test_the_whole_family_ends_with_the_block(
     with supervised((sys.executable, "-c", program), {}, log) as runs:
         family = pids(log)
         assert runs() and all(map(alive, family))
-    assert not any(map(alive, family))
+    assert within(5, lambda: not any(map(alive, family)))  # killed by now; the kernel may lag
 
 
 def test_the_family_ends_when_the_block_fails(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_the_family_ends_when_the_block_fails(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), supervised((sys.executable, "-c", FAMILY), {}, log):
         family = pids(log)
         raise KeyboardInterrupt
-    assert not any(map(alive, family))
+    assert within(5, lambda: not any(map(alive, family)))  # killed by now; the kernel may lag
 
 
 DRIVER = """
