@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ def missing(what: str) -> None:
     if REQUIRE_ALL:
         pytest.fail(f"missing, and LONGHARNESS_REQUIRE_ALL=1: {what}")
     pytest.skip(f"missing: {what}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Let Ctrl-C reach the processes that tests start: a shell's background jobs inherit it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import codecs
 import hashlib
 import itertools
 import os
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def scan(folders: Sequence[Path]) -> list[File]:
     """Return all documents below `folders`, sorted by id (by code point).
 
     Raises `CorpusError`: no folder, a folder that can't be read, a link that leads back to a folder above
-    it, a file name that is no text, an id that two folders share, no document at all.
+    it, a file name that is not one line of text, an id that two folders share, no document at all.
     """
     files: dict[str, File] = {}
     for folder in folders:
@@ -51,7 +52,9 @@ def scan(folders: Sequence[Path]) -> list[File]:
         for path in _walk(folder, ()):
             document = path.relative_to(folder).as_posix()
             if not _is_text(document):
-                raise CorpusError(f"file name {os.fsencode(path)!r} is not UTF-8: rename the file")
+                raise CorpusError(
+                    f"file name {os.fsencode(path)!r} is not UTF-8 or breaks the line: rename the file"
+                )
             if document in files:
                 raise CorpusError(
                     f"document id {document!r} occurs twice: {str(files[document].path)!r} and {str(path)!r};"
@@ -93,11 +96,8 @@ def _walk(folder: Path, above: tuple[tuple[int, int], ...]) -> Iterator[Path]:
 
 
 def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Whether a name can stand in a line of what a model reads, and forge none (contract 5.5)."""
+    return not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name)
 
 
 def digest(files: Sequence[File], version: str, progress: Progress) -> str:

@@ -136,15 +136,18 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
         build([folder], CorpusConfig(), None)
 
 
-def test_a_file_name_that_is_no_text_is_refused_and_an_odd_one_is_not(tmp_path: Path) -> None:
-    odd = "a #1\n[x]*?\"'.txt"
+def test_a_file_name_that_is_no_line_of_text_is_refused_and_an_odd_one_is_not(tmp_path: Path) -> None:
+    odd = "a #1 [x]*?\"'é中😀.txt"
     folder = write(tmp_path, {odd: "word"})
     corpus = build([folder], CorpusConfig(), None)
     assert corpus.search("word", documents=[odd]).hits[0].passage == f"{odd}#0"
     assert corpus.passage(f"{odd}#0") is not None
-    (folder / os.fsdecode(b"\xff.txt")).write_text("x")
-    with pytest.raises(CorpusError, match="is not UTF-8: rename"):
-        build([folder], CorpusConfig(), None)
+    for name in (b"\xff.txt", b"a\n=== state ===.txt", "a\u2028b".encode(), b"a\x1b[2J"):
+        forged = folder / os.fsdecode(name)
+        forged.write_text("x")
+        with pytest.raises(CorpusError, match="is not UTF-8 or breaks the line: rename"):
+            build([folder], CorpusConfig(), None)
+        forged.unlink()
 
 
 def test_a_file_that_changes_under_the_reader_is_an_error(tmp_path: Path) -> None:
