@@ -114,8 +114,8 @@ def test_a_weights_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         pass
 
 
-# What this model needs to send a whole operation: not to fill optional fields, with copies of the prompt, until
-# it is cut off; short strings; a document map without ids to copy.
+# What this model needs to send a whole operation: not to fill optional fields, with copies of the prompt,
+# until it is cut off; short strings; a document map without ids to copy.
 UNBIASED = ("d", "do", "doc", "document", "documents", "c", "co", "con", "conc", "t", "to", "top")
 COPIED = ("…", "\\", "\\n", "\\\\")
 SAMPLING = SamplingConfig(
