@@ -15,11 +15,10 @@ import pytest
 from pipeline.backbone.client import ChatClient
 from pipeline.backbone.config import BackboneConfig, EmbeddedConfig, SamplingConfig
 from pipeline.backbone.serving import Endpoint, embedded
-from pipeline.benchmarks.ledgerqa import LedgerQAConfig, load
+from pipeline.benchmarks.ledgerqa import load
+from pipeline.config import resolve
 from pipeline.corpus import build
-from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ConfigError, ModelRequestFailed
-from pipeline.harness.config import ActionConfig, BudgetConfig, HarnessConfig, SearchConfig
 from pipeline.protocols import Message, Request
 from tests.backbone.episodes import run_episode
 from tests.backbone.requests import SCHEMA, ask
@@ -114,40 +113,23 @@ def test_a_weights_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         pass
 
 
-# What this model needs to send a whole operation: not to fill optional fields, with copies of the prompt,
-# until it is cut off; short strings; a document map without ids to copy.
-UNBIASED = ("d", "do", "doc", "document", "documents", "c", "co", "con", "conc", "t", "to", "top")
-COPIED = ("…", "\\", "\\n", "\\\\")
-SAMPLING = SamplingConfig(
-    temperature=0.0,
-    extra={
-        "logit_bias": [[text, -20.0] for text in (*UNBIASED, *COPIED)],
-        "repeat_penalty": 1.1,
-        "repeat_last_n": 64,
-    },
-)
-
-
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
-async def test_an_episode_of_few_turns_has_a_valid_search(
-    endpoint: Endpoint, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+async def test_each_of_the_quick_starts_episodes_has_a_valid_search(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    installed()
     monkeypatch.setenv("LONGHARNESS_CACHE", str(tmp_path))
-    benchmark = load(LedgerQAConfig(tokens=20_000, questions_per_kind=1))
-    task = benchmark.tasks[0]
-    corpus = build(benchmark.corpora[task.corpus].folders, CorpusConfig(), None)
-    harness = HarnessConfig(
-        budget=BudgetConfig(turns=3, tokens_per_read=256),
-        search=SearchConfig(top_k=1),
-        action=ActionConfig(max_string=60),
-        document_map_tokens=20,
-    )
-    backbone = BackboneConfig(model="smollm2", max_tokens=128, sampling=SAMPLING)
-    episode = await run_episode(endpoint, backbone, harness, corpus, task.view, seed=0)
-    with capsys.disabled():
-        print("\n" + episode.report())
-    assert any(turn.valid and turn.operation == "search" for turn in episode.trace.turns)
-    first, *later = (completion.usage for completion in episode.recorded.completions)
-    assert first.prompt < 2_000
-    assert all(usage.cached > 0.5 * usage.prompt for usage in later)
+    (arm,) = [arm for arm in resolve(["experiment=quickstart"]).arms if arm.backbone_name == "embedded"]
+    benchmark = load(arm.benchmark)
+    tasks = benchmark.tasks[: arm.tasks.limit]
+    corpus = build(benchmark.corpora[tasks[0].corpus].folders, arm.corpus, None)
+    assert len(tasks) == 2
+    with embedded.serve(arm.serving, arm.backbone, tmp_path / "logs") as endpoint:
+        for task in tasks:
+            episode = await run_episode(endpoint, arm.backbone, arm.harness, corpus, task.view, seed=0)
+            with capsys.disabled():
+                print("\n" + episode.report())
+            assert any(turn.valid and turn.operation == "search" for turn in episode.trace.turns)
+            later = [completion.usage for completion in episode.recorded.completions[1:]]
+            assert all(usage.cached > 0.5 * usage.prompt for usage in later)
