@@ -17,8 +17,9 @@ from pipeline.analysis.summaries import ArmSummary, Figures, Rate, Summary
 from pipeline.runs.folder import RunFolder, write_atomically
 
 NOT_A_LANGUAGE_MODEL = "not a language model"
+MARK = "†"
 _EXPLANATION = (
-    f"“{NOT_A_LANGUAGE_MODEL}”: figures that show the wiring to work; they are no evidence about any method."
+    f"{MARK} {NOT_A_LANGUAGE_MODEL}: figures that show the wiring to work; no evidence about any method."
 )
 _TITLES = {"exact": "Exact %", "within_5%": "@5 %"}
 """Metrics that the tables show; JSON has all."""
@@ -38,7 +39,13 @@ def screen(summary: Summary) -> Group:
     """Return the summary for a rich console. What a run's names say is shown as it is, never as markup."""
     parts: list[Table | Text] = []
     for grid in _grids(summary):
-        table = Table(title=Text(grid.title), title_justify="left", box=box.SIMPLE_HEAD)
+        table = Table(
+            title=Text(grid.title),
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            collapse_padding=True,
+        )
         for number, name in enumerate(grid.header):
             # Narrow screens fold the names; figures stay whole.
             justify: JustifyMethod = "left" if number < grid.names else "right"
@@ -63,7 +70,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
     """Return the summary as plain JSON data; each arm has a `label`, which tables show."""
     data = asdict(summary)
     for arm, record in zip(summary.arms, data["arms"], strict=True):
-        record["label"] = _label(arm)
+        record["label"] = arm.arm if arm.language_model else f"{arm.arm} ({NOT_A_LANGUAGE_MODEL})"
     plain: dict[str, Any] = orjson.loads(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS))
     return plain
 
@@ -78,7 +85,7 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def _label(arm: ArmSummary) -> str:
-    return arm.arm if arm.language_model else f"{arm.arm} ({NOT_A_LANGUAGE_MODEL})"
+    return arm.arm if arm.language_model else f"{arm.arm} {MARK}"
 
 
 def _grids(summary: Summary) -> Iterator[_Grid]:
@@ -86,11 +93,11 @@ def _grids(summary: Summary) -> Iterator[_Grid]:
     every = dict.fromkeys(metric for arm in summary.arms for metric in arm.figures.rates)
     metrics = [metric for metric in every if metric in _TITLES] or list(every)
     titles = [_TITLES.get(metric, metric) for metric in metrics]
-    scorers = f" · {', '.join(summary.scorers)}" if summary.scorers else ""
+    scorers = f", scored by {', '.join(summary.scorers)}" if summary.scorers else ""
     yield _Grid(
-        f"{summary.run}{scorers}",
+        f"Run {summary.run}{scorers}",
         1,
-        ["Arm", "Done", *titles, "Turns", "Prompt", "Cached", "Completion"],
+        ["Arm", "Done", *titles, "Turns", "Input", "Cached", "Output"],
         [
             [_label(arm), _done(arm.figures), *_rates(arm.figures, metrics), *_spent(arm.figures)]
             for arm in summary.arms
@@ -161,8 +168,8 @@ def _short(tokens: int) -> str:
 def _notes(summary: Summary) -> Iterator[str]:
     """Yield what the tables' figures do not say of themselves."""
     yield (
-        "Means over seeds, ± their standard deviation where there are several; median turns; "
-        "sums of tokens, as the server counts them."
+        "Exact: the answer is the gold's; @5 %: within 5 % of it. Means over seeds, ± their standard "
+        "deviation where there are several; median turns; sums of tokens, as the server counts them."
     )
     if not all(arm.language_model for arm in summary.arms):
         yield _EXPLANATION

@@ -57,7 +57,12 @@ def make_run(tmp_path: Path) -> MakeRun:
         arms = dict.fromkeys(one["arm"] for one in every)
         write_json(
             folder.record,
-            {"schema_version": SCHEMA_VERSION, "name": "demo", "arms": {arm: _arm(arm) for arm in arms}},
+            {
+                "schema_version": SCHEMA_VERSION,
+                "name": "demo",
+                "arms": {arm: _arm(arm) for arm in arms},
+                "corpora": {},
+            },
         )
         plan = [
             row(tables.PLAN, **{**one, "fields": [("kind", KINDS[one["task_id"]]), ("operands", "1")]})

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.analysis import markdown, score, screen, summary, write
-from pipeline.analysis.render import NOT_A_LANGUAGE_MODEL
+from pipeline.analysis.render import MARK, NOT_A_LANGUAGE_MODEL
 from tests.analysis import conftest
 from tests.analysis.conftest import MakeRun, episode, owed
 
@@ -74,17 +74,17 @@ def test_every_rendering_labels_an_arm_that_is_no_language_model(folder: Path) -
     data = json.loads((folder / "results/table.json").read_text("utf-8"))
     label = f"reference ({NOT_A_LANGUAGE_MODEL})"
     for text in (table, shown(folder)):
-        assert text.count(label) == 3  # in the main table, among the endings and by kind
-        assert "no evidence about any method" in text
-        assert f"qwen ({NOT_A_LANGUAGE_MODEL})" not in text
+        assert text.count(f"reference {MARK}") == 3  # in the main table, among the endings and by kind
+        assert f"{MARK} {NOT_A_LANGUAGE_MODEL}: " in text and "no evidence about any method" in text
+        assert f"qwen {MARK}" not in text
     assert [arm["label"] for arm in data["arms"]] == ["qwen", label]
     assert [arm["language_model"] for arm in data["arms"]] == [True, False]
 
 
 def test_the_markdown_table_shows_the_figures(folder: Path) -> None:
     lines = markdown(summary(folder)).splitlines()
-    assert lines[0] == "## demo · officeqa 2026-06-13"
-    assert lines[2] == "| Arm | Done | Exact % | @5 % | Turns | Prompt | Cached | Completion |"
+    assert lines[0] == "## Run demo, scored by officeqa 2026-06-13"
+    assert lines[2] == "| Arm | Done | Exact % | @5 % | Turns | Input | Cached | Output |"
     assert lines[4] == "| qwen | 5 of 6 | 50.0 ± 50.0 | 66.7 ± 57.7 | 8 | 5.0k | 4.5k | 250 |"
     endings = lines[lines.index("## How episodes ended") :]
     assert endings[2] == "| Arm | Benchmark | answered | turns\\_exhausted | owed |"
@@ -96,7 +96,7 @@ def test_a_narrow_screen_shows_every_figure_whole(folder: Path) -> None:
     console.print(screen(summary(folder)))
     text = console.export_text()
     assert "…" not in text
-    assert "50.0 ± 50.0   66.7 ± 57.7" in text
+    assert "50.0 ± 50.0  66.7 ± 57.7" in text
 
 
 def test_endings_count_what_is_owed(folder: Path) -> None:
