@@ -52,7 +52,7 @@ install() {
     fi
     touch "$venv/.installing"
     say "setup: installing the locked packages (once; a few minutes on a slow connection)"
-    local pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --no-deps)
+    local pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input install -qq --no-deps)
     "${pip[@]}" -r "$lock"
     "${pip[@]}" --no-build-isolation -e "$root"
     wanted >"$venv/.installed"

@@ -90,18 +90,19 @@ def head() -> Iterator[Head]:
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(600)
-def test_a_submitted_run_fills_its_folder(head: Head, tmp_path: Path) -> None:
+@pytest.mark.timeout(900)
+def test_the_quick_start_as_a_submitted_job_fills_its_folder(head: Head, tmp_path: Path) -> None:
     assert not answers(head.address, "not the token")
     environment = head.environment | {
         "RAY_API_SERVER_ADDRESS": head.address,
         "LONGHARNESS_CACHE": str(tmp_path / "cache"),
         "LONGHARNESS_VENV": str(Path(sys.executable).parent.parent),
     }
-    command = ["bash", str(ROOT / "jobs" / "submit.sh"), f"root={tmp_path}", "run=job", "experiment=smoke"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    submit = ROOT / "jobs" / "submit.sh"
+    command = ["bash", str(submit), f"root={tmp_path}", "run=job", "experiment=quickstart"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     episodes = tables.read(tmp_path / "job", "episodes").to_pylist()
-    assert len(episodes) == tables.read_plan(tmp_path / "job").num_rows == 2
+    assert len(episodes) == tables.read_plan(tmp_path / "job").num_rows == 50
     assert tables.read(tmp_path / "job", "scores").num_rows
     assert not replay_run(tmp_path / "job").mismatches
