@@ -38,7 +38,7 @@ def save(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], path: Path) 
         _write(arrays, meta, folder)
         folder.chmod(0o755)
         folder.rename(path)
-    except BaseException:
+    except BaseException:  # Ctrl-C too must leave nothing half-written; it is raised again
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
