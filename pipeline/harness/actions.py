@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipeline.calculator import evaluate
 from pipeline.corpus import Corpus
 from pipeline.errors import InvalidOperation
 from pipeline.harness import answers, observation
-from pipeline.harness.calculator import evaluate
 from pipeline.harness.config import HarnessConfig
 from pipeline.harness.forms import validate
 from pipeline.harness.locations import clip, locate, nearest, too_large

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from pipeline.calculator import FUNCTIONS
 from pipeline.errors import InvalidOperation
 from pipeline.harness import answers, observation
 from pipeline.harness.actions import Environment
-from pipeline.harness.calculator_functions import FUNCTIONS
 from pipeline.harness.config import ActionMode, HarnessConfig, Reasoning
 from pipeline.harness.operations import ConclusionUpdate, operation_forms
 from pipeline.harness.parse import parse, without_thinking

@@ -27,7 +27,7 @@ def test_the_table_has_every_clause() -> None:
 @pytest.mark.parametrize(("clause", "modules", "tests"), ROWS, ids=[clause for clause, _, _ in ROWS])
 def test_the_clause_is_tested_where_the_table_says(clause: str, modules: str, tests: str) -> None:
     for module in re.findall(r"`(\w+)`", modules):
-        assert (PACKAGE / f"{module}.py").is_file()
+        assert (PACKAGE / f"{module}.py").is_file() or (PACKAGE.parent / module).is_dir()
     for name in re.findall(r"`([\w./]+)`", tests):
         text = (HERE / f"{name}.py").read_text("utf-8")
         assert name.endswith("test_cases") or f"def test_{clause.replace('.', '_')}_" in text

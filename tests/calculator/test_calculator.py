@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.calculator import Value, evaluate
 from pipeline.errors import InvalidOperation
-from pipeline.harness.calculator import Value, evaluate
 
 
 def value(expression: str) -> float | int | bool:

@@ -1,6 +1,6 @@
 """The calculator: a small expression language that runs no code (contract 3.19).
 
-An expression becomes a flat program for a stack (`calculator_grammar`), and only then is it evaluated. Every
+An expression becomes a flat program for a stack (`grammar`), and only then is it evaluated. Every
 intermediate value is a finite number of bounded size.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from pipeline.harness.calculator_functions import FUNCTIONS, Function, Number
-from pipeline.harness.calculator_grammar import COMPARISONS, Step, Token, parse, refuse, tokenize
+from pipeline.calculator.functions import FUNCTIONS, Function, Number
+from pipeline.calculator.grammar import COMPARISONS, Step, Token, parse, refuse, tokenize
 
 MAX_CHARACTERS = 20_000
 MAX_EXPONENT = 1_000

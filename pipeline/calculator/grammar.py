@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple, NoReturn
 
+from pipeline.calculator.functions import FUNCTIONS
 from pipeline.errors import InvalidOperation
-from pipeline.harness.calculator_functions import FUNCTIONS
 
 MAX_DEPTH = 64
 
