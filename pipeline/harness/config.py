@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from pipeline.errors import ConfigError
@@ -29,6 +29,21 @@ class ConclusionRefs(StrEnum):
 
     refuse = "refuse"
     flag = "flag"
+
+
+class Profile(StrEnum):
+    """What the extensions default to: the method as published, or all that goes beyond it (section 7)."""
+
+    paper = "paper"
+    extended = "extended"
+
+
+class Check(StrEnum):
+    """What a check of an extension does: nothing, a warning, or a refusal."""
+
+    off = "off"
+    warn = "warn"
+    enforce = "enforce"
 
 
 class ActionMode(StrEnum):
@@ -81,6 +96,30 @@ class SearchConfig:
 
 
 @dataclass
+class ExtensionsConfig:
+    """What goes beyond the paper (contract, section 7). What is null is as the profile has it."""
+
+    operands: Check | None = None
+    grounding: Check | None = None
+    stale_conclusions: Check | None = None
+    answer: Check | None = None
+    compaction: bool | None = None
+    batch_revise: bool | None = None
+
+
+@dataclass
+class CompactionConfig:
+    """When the oldest turns leave the prompt (contract 7.4).
+
+    `window` is the model's, in its own tokens; `share` is how much of it a prompt may fill by the runtime's
+    estimate. Tables of figures can take twice the tokens that are estimated.
+    """
+
+    window: int = 131_072
+    share: float = 0.5
+
+
+@dataclass
 class HarnessConfig:
     """LongHarness and its variants. `_target_` names the class, so that an arm is a plug-in."""
 
@@ -90,8 +129,36 @@ class HarnessConfig:
     search: SearchConfig = field(default_factory=SearchConfig)
     history: HistoryConfig = field(default_factory=HistoryConfig)
     action: ActionConfig = field(default_factory=ActionConfig)
+    profile: Profile = Profile.paper
+    extensions: ExtensionsConfig = field(default_factory=ExtensionsConfig)
+    compaction: CompactionConfig = field(default_factory=CompactionConfig)
     conclusion_refs: ConclusionRefs = ConclusionRefs.refuse
     document_map_tokens: int = 4_000
+
+
+@dataclass(frozen=True)
+class Extensions:
+    """The extensions that are in force: the profile's, but for those that the configuration sets."""
+
+    operands: Check = Check.off
+    grounding: Check = Check.off
+    stale_conclusions: Check = Check.off
+    answer: Check = Check.off
+    compaction: bool = False
+    batch_revise: bool = False
+
+
+PROFILES = {
+    Profile.paper: Extensions(),
+    Profile.extended: Extensions(Check.warn, Check.warn, Check.enforce, Check.enforce, True, True),
+}
+
+
+def extensions(config: HarnessConfig) -> Extensions:
+    """Return the extensions in force; a variant that can't revise has no batch revise."""
+    given = {name: value for name, value in vars(config.extensions).items() if value is not None}
+    found = replace(PROFILES[config.profile], **given)
+    return replace(found, batch_revise=found.batch_revise and config.switches.revise)
 
 
 def check(config: HarnessConfig) -> None:
@@ -106,12 +173,19 @@ def check(config: HarnessConfig) -> None:
         )
     if switches.guidance and switches.conclusion is ConclusionForm.none:
         raise ConfigError("harness.switches.guidance=true needs a conclusion to be guided by")
+    if config.extensions.batch_revise and not switches.revise:
+        raise ConfigError("harness.extensions.batch_revise=true needs harness.switches.revise=true")
+    if not 0 < config.compaction.share <= 1:
+        raise ConfigError(
+            f"harness.compaction.share={config.compaction.share} must lie above 0, and be 1 at most"
+        )
     least = {
         "budget.turns": (budget.turns, 1),
         "budget.searches": (budget.searches, 0),
         "budget.read_tokens": (budget.read_tokens, 0),
         "budget.tokens_per_read": (budget.tokens_per_read, 1),
         "search.top_k": (config.search.top_k, 1),
+        "compaction.window": (config.compaction.window, 1),
         "action.max_string": (1 if config.action.max_string is None else config.action.max_string, 1),
     }
     for key, (value, minimum) in least.items():
