@@ -30,13 +30,16 @@ class Value:
     """A result: the number (or truth) rounded to 15 significant digits, and `text`, how it is shown.
 
     `operands` is how many numbers the list functions got, or how many the expression has if it calls none.
-    `notes` are hints for the model, one a line.
+    `notes` are hints for the model, one a line. `literals` are the expression's numbers as written, with a
+    minus that stands before them as a sign; those in an exponent or in the second argument of round, log and
+    percentile are left out, since they are no figures of a document (contract 7.1).
     """
 
     value: float | int | bool
     text: str
     operands: int
     notes: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
 
 
 def evaluate(expression: str) -> Value:
@@ -48,10 +51,11 @@ def evaluate(expression: str) -> Value:
         refuse(f"the expression has {len(expression)} characters, more than {MAX_CHARACTERS:,}")
     tokens = tokenize(expression)
     machine = _Machine()
-    result = machine.run(parse(tokens))
+    program, literals = parse(tokens)
+    result = machine.run(program)
     notes = (*machine.counts[:MAX_COUNTS], *_hints(expression, tokens))
     operands = machine.listed or sum(token.kind == "number" for token in tokens)
-    return Value(_rounded(result), _shown(result, machine.rounding), operands, notes)
+    return Value(_rounded(result), _shown(result, machine.rounding), operands, notes, tuple(literals))
 
 
 def _literal(text: str) -> Number:

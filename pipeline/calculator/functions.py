@@ -21,14 +21,16 @@ MAX_DECIMALS = 30
 class Function:
     """A function of the language, called with its arguments in the signature's order.
 
-    The parameters at `lists` are lists, the others numbers; the last `optional` ones may be left out. `call`
-    raises `ValueError` with a message for the model, or `OverflowError`.
+    The parameters at `lists` are lists, the others numbers; the last `optional` ones may be left out. With
+    `setting`, the last one says how to compute, and is no figure of a document (contract 7.1). `call` raises
+    `ValueError` with a message for the model, or `OverflowError`.
     """
 
     signature: str
     call: Callable[..., Number]
     lists: tuple[int, ...] = ()
     optional: int = 0
+    setting: bool = False
 
     @property
     def parameters(self) -> int:
@@ -256,19 +258,19 @@ FUNCTIONS: Mapping[str, Function] = {
     "min": Function("min(list)", _extreme("min", min), _LIST),
     "max": Function("max(list)", _extreme("max", max), _LIST),
     "abs": Function("abs(x)", abs),
-    "round": Function("round(x, decimals)", _round, optional=1),
+    "round": Function("round(x, decimals)", _round, optional=1, setting=True),
     "floor": Function("floor(x)", math.floor),
     "ceil": Function("ceil(x)", math.ceil),
     "sqrt": Function("sqrt(x)", _sqrt),
     "exp": Function("exp(x)", math.exp),
     "ln": Function("ln(x)", _logarithm("ln", math.log)),
     "log10": Function("log10(x)", _logarithm("log10", math.log10)),
-    "log": Function("log(x, base)", _log),
+    "log": Function("log(x, base)", _log, setting=True),
     "variance": Function("variance(list)", _spread("variance", sample=True, root=False), _LIST),
     "stdev": Function("stdev(list)", _spread("stdev", sample=True, root=True), _LIST),
     "pvariance": Function("pvariance(list)", _spread("pvariance", sample=False, root=False), _LIST),
     "pstdev": Function("pstdev(list)", _spread("pstdev", sample=False, root=True), _LIST),
-    "percentile": Function("percentile(list, p)", _percentile, _LIST),
+    "percentile": Function("percentile(list, p)", _percentile, _LIST, setting=True),
     "percent_change": Function("percent_change(old, new)", _percent_change),
     "cagr": Function("cagr(begin, end, years)", _cagr),
     "slope": Function("slope(xs, ys)", _slope, _TWO_LISTS),

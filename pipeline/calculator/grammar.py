@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple, NoReturn
 
-from pipeline.calculator.functions import FUNCTIONS
+from pipeline.calculator.functions import FUNCTIONS, Function
 from pipeline.errors import InvalidOperation
 
 MAX_DEPTH = 64
@@ -95,9 +95,13 @@ class Step(NamedTuple):
     taken: int = 0
 
 
-def parse(tokens: Sequence[Token]) -> list[Step]:
-    """Return the program of a whole expression. Raises `InvalidOperation`."""
-    return _Parser(tokens).program()
+def parse(tokens: Sequence[Token]) -> tuple[list[Step], list[str]]:
+    """Return the program of a whole expression, and its literals as `Value.literals` has them.
+
+    Raises `InvalidOperation`.
+    """
+    parser = _Parser(tokens)
+    return parser.program(), parser.literals
 
 
 class _Parser:
@@ -108,6 +112,7 @@ class _Parser:
         self.position = 0
         self.depth = 0
         self.steps: list[Step] = []
+        self.literals: list[str] = []
 
     @property
     def token(self) -> Token:
@@ -139,8 +144,11 @@ class _Parser:
                 self.comparison(binding)
                 continue
             symbol = self.take().kind
+            known = len(self.literals)
             # Powers bind to the right: 2 ** 3 ** 2 is 2 ** 9.
             self.expression(binding - 1 if symbol == "**" else binding)
+            if symbol == "**":
+                del self.literals[known:]
             self.steps.append(Step("operate", symbol, 2))
         self.depth -= 1
 
@@ -156,10 +164,14 @@ class _Parser:
         token = self.take()
         if token.kind == "number":
             self.steps.append(Step("push", token.text))
+            self.literals.append(token.text)
         elif token.kind == "name":
             self.call(token.text)
         elif token.kind in ("-", "+"):
+            first = self.position
             self.expression(_SIGN_BINDING)
+            if token.kind == "-" and self.position == first + 1:
+                self.literals[-1] = f"-{self.literals[-1]}"
             self.steps.append(Step("negate" if token.kind == "-" else "keep", "a sign", 1))
         elif token.kind == "(":
             self.expression(0)
@@ -178,18 +190,21 @@ class _Parser:
         if self.token.kind != "(":
             refuse(f"{name} is a function: write {FUNCTIONS[name].signature}")
         self.take()
-        self.steps.append(Step("call", name, self.items(")")))
+        self.steps.append(Step("call", name, self.items(")", FUNCTIONS[name])))
 
-    def items(self, closing: str) -> int:
+    def items(self, closing: str, function: Function | None = None) -> int:
         """Parse expressions separated by commas up to `closing`; return how many there are."""
-        count = 0
+        count = known = 0
         while self.token.kind != closing:
+            known = len(self.literals)
             self.expression(0)
             count += 1
             if self.token.kind != ",":
                 break
             self.take()
         self.close(closing)
+        if function and function.setting and count >= function.parameters:
+            del self.literals[known:]
         return count
 
     def close(self, closing: str) -> None:

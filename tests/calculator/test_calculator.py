@@ -93,14 +93,14 @@ def test_an_expression_has_its_value(expression: str, expected: float) -> None:
 
 
 def test_a_value_has_fifteen_significant_digits() -> None:
-    assert evaluate("4400 / 12") == Value(366.666666666667, "366.666666666667", 2)
+    assert evaluate("4400 / 12") == Value(366.666666666667, "366.666666666667", 2, (), ("4400", "12"))
     assert evaluate("2 / 3 * 1e-9").text == "6.66666666666667e-10"
     assert evaluate("1234567890123456789").text == "1234567890123460000"
     assert evaluate("-0.0").text == "0"
 
 
 def test_a_comparison_is_shown_as_true_or_false() -> None:
-    assert evaluate("3 > 2") == Value(True, "true", 2)
+    assert evaluate("3 > 2") == Value(True, "true", 2, (), ("3", "2"))
     assert evaluate("3 < 2").text == "false"
 
 
@@ -124,6 +124,42 @@ def test_list_functions_say_how_many_numbers_they_got() -> None:
 def test_no_hint_where_no_thousands_comma_is_meant() -> None:
     assert evaluate("sum(1234, 567)").notes == ("sum got 2 numbers",)
     assert evaluate("sum(1, 234)").notes == ("sum got 2 numbers",)
+
+
+@pytest.mark.parametrize(
+    ("expression", "literals"),
+    [
+        ("1 + 02.50 - .5 * 1e3", ["1", "02.50", ".5", "1e3"]),
+        ("3-5", ["3", "5"]),
+        ("-5", ["-5"]),
+        ("3 - -5", ["3", "-5"]),
+        ("3 * - 5", ["3", "-5"]),
+        ("--5", ["-5"]),
+        ("+5", ["5"]),
+        ("-(5)", ["5"]),
+        ("-5 ** 2", ["5"]),
+        ("(-5) ** 2", ["-5"]),
+        ("7 ** -2", ["7"]),
+        ("7 ** (1 / 11) * 13", ["7", "13"]),
+        ("2 ** 3 ** 2 + 8", ["2", "8"]),
+        ("mean(11, 13) ** max(17, 19)", ["11", "13"]),
+        ("round(11.5, 4)", ["11.5"]),
+        ("round(11.5)", ["11.5"]),
+        ("round(-11.5, -1) - 3", ["-11.5", "3"]),
+        ("log(11, 13)", ["11"]),
+        ("ln(11)", ["11"]),
+        ("percentile([11, 13], 95)", ["11", "13"]),
+        ("percentile(11, 13, 17, 95)", ["11", "13", "17"]),
+        ("round(percentile([11, round(13, 1)], 90 + 5), 2 * 1)", ["11", "13"]),
+        ("cagr(11, 13, 17)", ["11", "13", "17"]),
+        ("sum(11, 13,)", ["11", "13"]),
+        ("11 < 13 <= 17", ["11", "13", "17"]),
+    ],
+)
+def test_literals_are_the_figures_but_for_exponents_decimals_bases_and_percentages(
+    expression: str, literals: list[str]
+) -> None:
+    assert list(evaluate(expression).literals) == literals
 
 
 @pytest.mark.parametrize(
