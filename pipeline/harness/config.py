@@ -47,10 +47,21 @@ class Check(StrEnum):
 
 
 class ActionMode(StrEnum):
-    """How the operation is asked of the model: constrained by a JSON schema, or parsed from free text."""
+    """How the operation is asked of the model.
+
+    As JSON under a schema, as a native tool call, or as JSON in free text (contract, section 8).
+    """
 
     json_schema = "json_schema"
+    tools = "tools"
     text = "text"
+
+
+class ToolChoice(StrEnum):
+    """Whether a server must make the model call a tool, or lets it choose."""
+
+    auto = "auto"
+    required = "required"
 
 
 @dataclass
@@ -82,10 +93,18 @@ class HistoryConfig:
 
 @dataclass
 class ActionConfig:
-    """How the reply is constrained. `max_string` caps every free string in the schema, in characters."""
+    """How the reply is asked for and constrained.
+
+    `tool_choice=required` is constrained decoding on most servers: arguments always parse, but a model has no
+    room for a thought before its call, and some servers refuse it to a model that reasons. So the default is
+    `auto`: models call tools in their own format, and a faulty call costs a turn.
+    `max_string` caps every free string in the schema, in characters, `max_items` every list.
+    """
 
     mode: ActionMode = ActionMode.json_schema
+    tool_choice: ToolChoice = ToolChoice.auto
     max_string: int | None = None
+    max_items: int | None = None
 
 
 @dataclass
@@ -187,6 +206,7 @@ def check(config: HarnessConfig) -> None:
         "search.top_k": (config.search.top_k, 1),
         "compaction.window": (config.compaction.window, 1),
         "action.max_string": (1 if config.action.max_string is None else config.action.max_string, 1),
+        "action.max_items": (1 if config.action.max_items is None else config.action.max_items, 1),
     }
     for key, (value, minimum) in least.items():
         if value < minimum:
