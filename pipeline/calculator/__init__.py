@@ -4,7 +4,8 @@
 send instead; `FUNCTIONS` are the language's functions, for those who describe it to a model.
 """
 
-from pipeline.calculator.evaluation import Value, evaluate
+from pipeline.calculator.evaluation import evaluate
 from pipeline.calculator.functions import FUNCTIONS, Function
+from pipeline.calculator.values import Value
 
 __all__ = ["FUNCTIONS", "Function", "Value", "evaluate"]

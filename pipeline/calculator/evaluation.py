@@ -1,45 +1,28 @@
-"""The calculator: a small expression language that runs no code (contract 3.19).
-
-An expression becomes a flat program for a stack (`grammar`), and only then is it evaluated. Every
-intermediate value is a finite number of bounded size.
-"""
+"""An expression is evaluated as it is read, with Python's precedences (contract 3.19)."""
 
 from __future__ import annotations
 
-import math
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Sequence
+from difflib import get_close_matches
 
-from pipeline.calculator.functions import FUNCTIONS, Function, Number
-from pipeline.calculator.grammar import COMPARISONS, Step, Token, parse, refuse, tokenize
+from pipeline.calculator import arithmetic
+from pipeline.calculator.arithmetic import Item
+from pipeline.calculator.functions import FUNCTIONS, Function, Number, counted
+from pipeline.calculator.tokens import LANGUAGE, Token, refuse, tokenize
+from pipeline.calculator.values import Value, rounded, shown, with_decimals
 
 MAX_CHARACTERS = 20_000
-MAX_EXPONENT = 1_000
-MAX_COUNTS = 10
-SIGNIFICANT_DIGITS = 15
-_LARGEST = int(float.fromhex("0x1.fffffffffffffp+1023"))
+MAX_DEPTH = 64
+MAX_NOTES = 10
 
-_Item = Number | bool | list[Number]
-
-
-@dataclass(frozen=True)
-class Value:
-    """A result: the number (or truth) rounded to 15 significant digits, and `text`, how it is shown.
-
-    `operands` is how many numbers the list functions got, or how many the expression has if it calls none.
-    `notes` are hints for the model, one a line. `literals` are the expression's numbers as written, with a
-    minus that stands before them as a sign; those in an exponent or in the second argument of round, log and
-    percentile are left out, since they are no figures of a document (contract 7.1).
-    """
-
-    value: float | int | bool
-    text: str
-    operands: int
-    notes: tuple[str, ...] = ()
-    literals: tuple[str, ...] = ()
+_COMPARISON, _SIGN, _POWER = 1, 4, 5
+_BINDING = {
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), _COMPARISON),
+    **dict.fromkeys(("+", "-"), 2),
+    **dict.fromkeys(("*", "/", "//", "%"), 3),
+    "**": _POWER,
+}
 
 
 def evaluate(expression: str) -> Value:
@@ -50,186 +33,15 @@ def evaluate(expression: str) -> Value:
     if len(expression) > MAX_CHARACTERS:
         refuse(f"the expression has {len(expression)} characters, more than {MAX_CHARACTERS:,}")
     tokens = tokenize(expression)
-    machine = _Machine()
-    program, literals = parse(tokens)
-    result = machine.run(program)
-    notes = (*machine.counts[:MAX_COUNTS], *_hints(expression, tokens))
-    operands = machine.listed or sum(token.kind == "number" for token in tokens)
-    return Value(_rounded(result), _shown(result, machine.rounding), operands, notes, tuple(literals))
-
-
-def _literal(text: str) -> Number:
-    if text.isdigit():
-        # A longer one is beyond any float; int() of it would be quadratic.
-        digits = text.lstrip("0") or "0"
-        return _checked(int(digits) if len(digits) <= 310 else math.inf)
-    return _checked(float(text))
-
-
-def _power(base: Number, exponent: Number) -> Number:
-    if abs(exponent) > MAX_EXPONENT:
-        refuse(f"the exponent {_digits(exponent)} is outside ±{MAX_EXPONENT:,}")
-    if isinstance(base, int) and isinstance(exponent, int) and (base.bit_length() - 1) * exponent > 1024:
-        raise OverflowError
-    if base < 0 and exponent != int(exponent):
-        refuse(f"{_digits(base)} ** {_digits(exponent)} is a complex number")
-    result: Number = base**exponent
-    return result
-
-
-_OPERATIONS: Mapping[str, Callable[[Number, Number], Number]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": _power,
-}
-
-
-class _Machine:
-    """Runs a program on a stack.
-
-    `counts` and `listed` say how many numbers the list functions got, `rounding` what the last step rounded.
-    """
-
-    def __init__(self) -> None:
-        self.stack: list[_Item] = []
-        self.counts: list[str] = []
-        self.listed = 0
-        self.rounding: tuple[Number, int] | None = None
-
-    def run(self, program: Sequence[Step]) -> Number | bool:
-        """Return the program's result, a finite number or a truth."""
-        for step in program:
-            self.rounding = None
-            if step.action == "push":
-                self.stack.append(_literal(step.name))
-                continue
-            first = len(self.stack) - step.taken
-            items = self.stack[first:]
-            del self.stack[first:]
-            self.stack.append(self._apply(step, items))
-        (result,) = self.stack
-        if isinstance(result, list):
-            refuse("the result is a list: apply a function to it, such as sum or mean")
-        return result
-
-    def _apply(self, step: Step, items: Sequence[_Item]) -> _Item:
-        if step.action == "call":
-            return self._call(step.name, FUNCTIONS[step.name], items)
-        numbers = [_number(item, step.name) for item in items]
-        if step.action == "list":
-            return numbers
-        if step.action == "negate":
-            return -numbers[0]
-        if step.action == "operate":
-            return _guarded(step.name, _OPERATIONS[step.name], numbers)
-        if step.action == "compare":
-            symbols = step.name.split()
-            return all(
-                COMPARISONS[symbol](left, right)
-                for symbol, left, right in zip(symbols, numbers[:-1], numbers[1:], strict=True)
-            )
-        return numbers[0]
-
-    def _call(self, name: str, function: Function, items: Sequence[_Item]) -> Number:
-        if function.lists == (0,):
-            items = _gathered(function, items)
-        least, most = function.parameters - function.optional, function.parameters
-        if not least <= len(items) <= most:
-            refuse(f"{function.signature} got {len(items)} argument{'s' * (len(items) != 1)}")
-        arguments = [
-            _listed(item, function) if place in function.lists else _number(item, function.signature)
-            for place, item in enumerate(items)
-        ]
-        result = _guarded(name, function.call, arguments)
-        if function.lists:
-            self._count(name, [item for item in arguments if isinstance(item, list)])
-        if name == "round" and len(arguments) == 2:
-            self.rounding = (_number(arguments[0], name), int(_number(arguments[1], name)))
-        return result
-
-    def _count(self, name: str, lists: Sequence[list[Number]]) -> None:
-        size = sum(map(len, lists))
-        self.listed += size
-        if len(lists) == 2:
-            self.counts.append(f"{name} got {len(lists[0])} pairs")
-        else:
-            self.counts.append(f"{name} got {size} number{'s' * (size != 1)}")
-
-
-def _gathered(function: Function, items: Sequence[_Item]) -> Sequence[_Item]:
-    """Return the arguments of a one-list function with those that make up its list gathered into one."""
-    split = max(len(items) - function.parameters + 1, 0)
-    values: list[Number] = []
-    for item in items[:split]:
-        values.extend(item if isinstance(item, list) else [_number(item, function.signature)])
-    return [values, *items[split:]]
-
-
-def _listed(item: _Item, function: Function) -> list[Number]:
-    if not isinstance(item, list):
-        refuse(f"{function.signature} takes a list there: write [1, 2, 3]")
-    return item
-
-
-def _number(item: _Item, what: str) -> Number:
-    if isinstance(item, list):
-        refuse(f"{what} takes numbers, not a list")
-    if isinstance(item, bool):
-        refuse(f"{what} takes numbers; a comparison gives true or false")
-    return item
-
-
-def _guarded(name: str, call: Callable[..., Number], arguments: Sequence[Number | list[Number]]) -> Number:
-    try:
-        return _checked(call(*arguments))
-    except ZeroDivisionError:
-        refuse(f"division by zero in {_told(name, arguments)}")
-    except OverflowError:
-        refuse(f"{_told(name, arguments)} overflows: a value must stay within ±1.8e308")
-    except ValueError as error:
-        refuse(str(error))
-
-
-def _told(name: str, arguments: Sequence[Number | list[Number]]) -> str:
-    operands = [_digits(argument) for argument in arguments if not isinstance(argument, list)]
-    return f" {name} ".join(operands) if name in _OPERATIONS else name
-
-
-def _checked(value: Number) -> Number:
-    if not -_LARGEST <= value <= _LARGEST:  # false for NaN as well
-        refuse("the value overflows: it must stay within ±1.8e308")
-    return value
-
-
-# --- Showing the result
-
-
-def _rounded(value: Number | bool) -> Number | bool:
-    if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**SIGNIFICANT_DIGITS):
-        return value
-    return _checked(float(f"{value:.{SIGNIFICANT_DIGITS}g}")) + 0.0  # + 0.0 makes -0.0 plain
-
-
-def _digits(value: Number | bool) -> str:
-    """Return `value` with 15 significant digits, written out unless it is very large or small."""
-    rounded = _rounded(value)
-    if isinstance(rounded, bool):
-        return str(rounded).lower()
-    digits = f"{rounded:.{SIGNIFICANT_DIGITS}g}"
-    return f"{Decimal(digits):f}" if 1 <= abs(rounded) < 1e21 else digits
-
-
-def _shown(value: Number | bool, rounding: tuple[Number, int] | None) -> str:
-    if rounding is None:
-        return _digits(value)
-    unrounded, decimals = rounding
-    # Through the 15 digits, so that none beyond them is shown.
-    shown = Decimal(_digits(value))
-    return f"{shown:.{max(decimals, 0)}f} (unrounded {_digits(unrounded)})"
+    reader = _Reader(tokens)
+    result = reader.whole()
+    return Value(
+        rounded(result),
+        with_decimals(result, *reader.rounding) if reader.rounding else shown(result),
+        reader.listed or sum(token.kind == "number" for token in tokens),
+        (*reader.counts[:MAX_NOTES], *_hints(expression, tokens)),
+        tuple(reader.literals),
+    )
 
 
 def _hints(expression: str, tokens: Sequence[Token]) -> list[str]:
@@ -242,3 +54,153 @@ def _hints(expression: str, tokens: Sequence[Token]) -> list[str]:
     if any(token.kind == "%" for token in tokens):
         hints.append("% is the remainder of a division, not percent")
     return hints
+
+
+class _Reader:
+    """Reads the tokens of an expression, once. A chain of operands is a loop; only nesting recurses.
+
+    By precedence climbing. `literals` are as in `Value`. `counts` and `listed` say how many numbers the list
+    functions got; `rounding` has the decimals and the unrounded value if a `round` was the last thing done.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.depth = 0
+        self.literals: list[str] = []
+        self.counts: list[str] = []
+        self.listed = 0
+        self.rounding: tuple[int, Number] | None = None
+
+    def whole(self) -> Number | bool:
+        """Return the value of the whole expression."""
+        if self.next == "end":
+            refuse(f"the expression is empty: {LANGUAGE}")
+        result = self.expression(0)
+        if self.next == ",":
+            refuse("a comma stands between operands: write 1234 for 1,234, one expression a compute")
+        if self.next != "end":
+            refuse(f"{self.here()}: an operator is missing before it")
+        if isinstance(result, list):
+            refuse("the result is a list: apply a function to it, such as sum or mean")
+        return result
+
+    def expression(self, floor: int) -> Item:
+        """Read operands joined by operators that bind more tightly than `floor`."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            refuse(f"nested more than {MAX_DEPTH} levels deep: compute the parts on their own first")
+        item = self.operand()
+        while (binding := _BINDING.get(self.next, 0)) > floor:
+            item = self.comparison(item) if binding == _COMPARISON else self.operation(item, binding)
+        self.depth -= 1
+        return item
+
+    def operation(self, left: Item, binding: int) -> Number:
+        symbol = self.take().kind
+        if symbol != "**":
+            right = self.expression(binding)
+        else:
+            before = len(self.literals)
+            right = self.expression(binding - 1)  # to the right: 2 ** 3 ** 2 is 2 ** 9
+            del self.literals[before:]
+        self.rounding = None
+        return arithmetic.operate(symbol, left, right)
+
+    def comparison(self, left: Item) -> bool:
+        """Read the rest of `a < b <= c`, which holds if each neighbouring pair does."""
+        holds = True
+        while _BINDING.get(self.next) == _COMPARISON:
+            symbol = self.take().kind
+            right = self.expression(_COMPARISON)
+            holds &= arithmetic.compare(symbol, left, right)
+            left = right
+        self.rounding = None
+        return holds
+
+    def operand(self) -> Item:
+        token = self.take()
+        if token.kind == "number":
+            self.literals.append(token.text)
+            return arithmetic.literal(token.text)
+        if token.kind == "name":
+            return self.call(token.text)
+        if token.kind in ("-", "+"):
+            return self.signed(token.kind)
+        if token.kind == "(":
+            item = self.expression(0)
+            self.close(")")
+            return item
+        if token.kind == "[":
+            return [arithmetic.number(item, "a list") for item in self.items("]")]
+        self.position -= 1
+        percent = self.position and self.tokens[self.position - 1].kind == "%"
+        advice = "; % is the remainder of a division: write 5/100 for 5%" if percent else ""
+        refuse(f"{self.here()}: a number or function is missing before it{advice}")
+
+    def signed(self, sign: str) -> Number:
+        first = self.position
+        item = self.expression(_SIGN)
+        if sign == "-" and self.position == first + 1:
+            self.literals[-1] = f"-{self.literals[-1]}"
+        self.rounding = None
+        return arithmetic.operate(sign, 0, item)
+
+    def call(self, name: str) -> Number:
+        function = _function(name)
+        if self.next != "(":
+            refuse(f"{name} is a function: write {function.signature}")
+        self.take()
+        arguments = arithmetic.arranged(function, self.items(")", function))
+        result = arithmetic.call(function, arguments)
+        if function.lists:
+            sizes = [len(argument) for argument in arguments if isinstance(argument, list)]
+            self.listed += sum(sizes)
+            self.counts.append(f"{name} got {counted(sizes[0], 'pair' if len(sizes) == 2 else 'number')}")
+        self.rounding = None
+        if name == "round" and len(arguments) == 2:
+            x, decimals = (arithmetic.number(argument, name) for argument in arguments)
+            self.rounding = (int(decimals), x)
+        return result
+
+    def items(self, closing: str, function: Function | None = None) -> list[Item]:
+        """Read expressions separated by commas up to `closing`: a list, or the arguments of `function`."""
+        items: list[Item] = []
+        before = 0
+        while self.next != closing:
+            before = len(self.literals)
+            items.append(self.expression(0))
+            if self.next != ",":
+                break
+            self.take()
+        self.close(closing)
+        if function and function.setting and len(items) >= function.parameters:
+            del self.literals[before:]
+        return items
+
+    def close(self, closing: str) -> None:
+        if self.next != closing:
+            refuse(f"{self.here()}: {closing!r} is missing before it")
+        self.take()
+
+    @property
+    def next(self) -> str:
+        return self.tokens[self.position].kind
+
+    def take(self) -> Token:
+        self.position += 1
+        return self.tokens[self.position - 1]
+
+    def here(self) -> str:
+        token = self.tokens[self.position]
+        if token.kind == "end":
+            return "the expression ends too early"
+        return f"unexpected {token.text[:40]!r} at character {token.start}"
+
+
+def _function(name: str) -> Function:
+    if name not in FUNCTIONS:
+        nearest = get_close_matches(name[:40].lower(), FUNCTIONS, n=1)
+        hint = f"did you mean {nearest[0]}? " if nearest else ""
+        refuse(f"unknown name {name[:40]}: {hint}The functions are {', '.join(FUNCTIONS)}")
+    return FUNCTIONS[name]

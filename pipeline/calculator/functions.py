@@ -1,16 +1,19 @@
 """The calculator's functions (contract 3.19).
 
-Sums, means, variances and regressions are computed in exact integer arithmetic and rounded once, so that
-they neither cancel nor depend on the order of their operands.
+The standard library's `statistics` computes means and spreads exactly and rounds once. Its regression rounds
+on the way (a forecast over years is off in the 11th digit), so fits are computed here, from exact moments.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
+from functools import reduce
+from operator import mul
 
 Number = int | float
 
@@ -21,261 +24,197 @@ MAX_DECIMALS = 30
 class Function:
     """A function of the language, called with its arguments in the signature's order.
 
-    The parameters at `lists` are lists, the others numbers; the last `optional` ones may be left out. With
-    `setting`, the last one says how to compute, and is no figure of a document (contract 7.1). `call` raises
-    `ValueError` with a message for the model, or `OverflowError`.
+    The parameters at `lists` are lists of one length, which is at least `least`; the others are numbers, the
+    last `optional` of which may be left out. With `positive`, every number must lie above 0. With `setting`,
+    the last parameter says how to compute, and is no figure of a document (contract 7.1).
     """
 
     signature: str
-    call: Callable[..., Number]
+    compute: Callable[..., Number | Fraction]
     lists: tuple[int, ...] = ()
+    least: int = 1
     optional: int = 0
+    positive: bool = False
     setting: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name in the signature."""
+        return self.signature.partition("(")[0]
 
     @property
     def parameters(self) -> int:
         """How many parameters the signature names."""
         return self.signature.count(",") + 1
 
+    def __call__(self, *arguments: Number | list[Number]) -> Number:
+        """Compute the result. Raises `ValueError` with a message for the model, or `OverflowError`."""
+        lists = [argument for argument in arguments if isinstance(argument, list)]
+        sizes = [len(values) for values in lists]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"{self.name} needs two lists of one length, got {sizes[0]} and {sizes[1]}")
+        if sizes and sizes[0] < self.least:
+            raise ValueError(f"{self.name} needs at least {counted(self.least, 'number')}, got {sizes[0]}")
+        if self.positive:
+            for value in lists[0] if lists else arguments:
+                if not isinstance(value, list) and value <= 0:
+                    raise ValueError(f"{self.name} needs numbers above 0, got {value:.15g}")
+        result = self.compute(*arguments)
+        return float(result) if isinstance(result, Fraction) else result
+
+
+def counted(count: int, noun: str) -> str:
+    """Return "1 number", "2 numbers"."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
 
 def _integers(values: Sequence[Number]) -> tuple[list[int], int]:
     """Return `values` as exact integers over one common denominator, a power of two."""
     ratios = [value.as_integer_ratio() for value in values]
-    scale = max((denominator for _, denominator in ratios), default=1)
+    scale = max(denominator for _, denominator in ratios)
     return [numerator * (scale // denominator) for numerator, denominator in ratios], scale
 
 
-def _need(values: Sequence[Number], count: int, name: str) -> None:
-    if len(values) < count:
-        raise ValueError(f"{name} needs at least {count} number{'s' * (count > 1)}, got {len(values)}")
-
-
-def _need_positive(values: Sequence[Number], name: str) -> None:
-    _need(values, 1, name)
-    for value in values:
-        if value <= 0:
-            raise ValueError(f"{name} needs numbers above 0, got {value}")
-
-
-def _sum(values: list[Number]) -> Number:
-    _need(values, 1, "sum")
-    if all(isinstance(value, int) for value in values):
-        return sum(values)
+def _total(values: Sequence[Number]) -> Fraction:
     integers, scale = _integers(values)
-    return sum(integers) / scale
+    return Fraction(sum(integers), scale)
 
 
-def _mean(values: list[Number]) -> float:
-    _need(values, 1, "mean")
-    integers, scale = _integers(values)
-    return sum(integers) / (scale * len(values))
+def _sum(values: Sequence[Number]) -> Number | Fraction:
+    return sum(values) if all(isinstance(value, int) for value in values) else _total(values)
 
 
-def _median(values: list[Number]) -> Number:
-    _need(values, 1, "median")
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else _mean(ordered[middle - 1 : middle + 1])
+def _wide() -> Context:
+    """Return a context in which no rounding shows and nothing on the way overflows."""
+    return Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-def _geomean(values: list[Number]) -> float:
-    _need_positive(values, "geomean")
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
+def _harmonic_mean(values: Sequence[Number]) -> float:
+    wide = _wide()
+    total = reduce(wide.add, (wide.divide(1, Decimal(value)) for value in values))
+    return float(wide.divide(len(values), total))
 
 
-def _harmonic_mean(values: list[Number]) -> float:
-    _need_positive(values, "harmonic_mean")
-    return len(values) / math.fsum(1 / value for value in values)
+def _product(values: Sequence[Number]) -> Number:
+    result = reduce(_wide().multiply, map(Decimal, values))
+    whole = abs(result) < 10**30 and all(isinstance(value, int) for value in values)
+    return int(result) if whole else float(result)
 
 
-def _product(values: list[Number]) -> Number:
-    _need(values, 1, "product")
-    # 40 digits and an unbounded exponent: no rounding that shows, no overflow on the way.
-    context = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    result = Decimal(1)
-    for value in values:
-        result = context.multiply(result, Decimal(value))
-    if abs(result) < 10**30 and all(isinstance(value, int) for value in values):
-        return int(result)
-    return float(result)
-
-
-def _extreme(name: str, choose: Callable[[list[Number]], Number]) -> Callable[[list[Number]], Number]:
-    def call(values: list[Number]) -> Number:
-        _need(values, 1, name)
-        return choose(values)
-
-    return call
-
-
-def _root(square: Fraction) -> float:
-    """Return the square root, also where the square itself is too large or too small for a float."""
-    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
-    return math.ldexp(math.sqrt(square / Fraction(4) ** half), half)
-
-
-def _squares(values: list[Number], name: str, sample: bool) -> Fraction:
-    """Return the variance as an exact fraction."""
-    _need(values, 2 if sample else 1, name)
-    integers, scale = _integers(values)
-    count, total = len(values), sum(integers)
-    squares = count * sum(value * value for value in integers) - total * total
-    return Fraction(squares, count * (count - sample) * scale * scale)
-
-
-def _spread(name: str, sample: bool, root: bool) -> Callable[[list[Number]], float]:
-    def call(values: list[Number]) -> float:
-        variance = _squares(values, name, sample)
-        return _root(variance) if root else float(variance)
-
-    return call
-
-
-def _percentile(values: list[Number], p: Number) -> Number:
-    _need(values, 1, "percentile")
+def _percentile(values: Sequence[Number], p: Number) -> Fraction:
     if not 0 <= p <= 100:
-        raise ValueError(f"percentile's p must lie in 0 to 100, got {p}")
+        raise ValueError(f"percentile's p must lie in 0 to 100, got {p:.15g}")
     ordered = sorted(values)
     place = Fraction(p) * (len(ordered) - 1) / 100
     below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    low, high = Fraction(ordered[below]), Fraction(ordered[above])
-    return float(low + (high - low) * (place - below))
+    low, high = Fraction(ordered[below]), Fraction(ordered[math.ceil(place)])
+    return low + (high - low) * (place - below)
 
 
-def _weighted_mean(values: list[Number], weights: list[Number]) -> float:
-    _pairs(values, weights, "weighted_mean", 1)
-    integers, scale = _integers(values)
-    shares, _ = _integers(weights)
+def _weighted_mean(values: Sequence[Number], weights: Sequence[Number]) -> Fraction:
+    (shares, _), (figures, scale) = _integers(weights), _integers(values)
     if sum(shares) == 0:
         raise ValueError("weighted_mean's weights sum to 0")
-    return float(Fraction(sum(v * w for v, w in zip(integers, shares, strict=True)), sum(shares) * scale))
+    return Fraction(sum(map(mul, shares, figures)), sum(shares) * scale)
 
 
-def _pairs(xs: list[Number], ys: list[Number], name: str, count: int) -> None:
-    if len(xs) != len(ys):
-        raise ValueError(f"{name} needs two lists of one length, got {len(xs)} and {len(ys)}")
-    _need(xs, count, name)
+def _moment(xs: Sequence[Number], ys: Sequence[Number]) -> Fraction:
+    """Return n² times the covariance of `xs` and `ys`, exactly."""
+    (a, a_scale), (b, b_scale) = _integers(xs), _integers(ys)
+    return Fraction(len(xs) * sum(map(mul, a, b)) - sum(a) * sum(b), a_scale * b_scale)
 
 
-def _moments(xs: list[Number], ys: list[Number], name: str) -> tuple[Fraction, Fraction, Fraction]:
-    """Return n² times the variance of xs, that of ys, and their covariance, exactly."""
-    _pairs(xs, ys, name, 2)
-    (a, a_scale), (b, b_scale), n = _integers(xs), _integers(ys), len(xs)
-    total_a, total_b = sum(a), sum(b)
-    xx = Fraction(n * sum(x * x for x in a) - total_a * total_a, a_scale * a_scale)
-    yy = Fraction(n * sum(y * y for y in b) - total_b * total_b, b_scale * b_scale)
-    xy = Fraction(n * sum(x * y for x, y in zip(a, b, strict=True)) - total_a * total_b, a_scale * b_scale)
-    return xx, yy, xy
+def _slope(xs: Sequence[Number], ys: Sequence[Number]) -> Fraction:
+    spread = _moment(xs, xs)
+    if spread == 0:
+        raise ValueError("a least-squares line needs xs that are not all equal")
+    return _moment(xs, ys) / spread
 
 
-def _line(xs: list[Number], ys: list[Number], name: str) -> tuple[Fraction, Fraction]:
-    """Return slope and intercept of the least-squares line, exactly."""
-    xx, _, xy = _moments(xs, ys, name)
-    if xx == 0:
-        raise ValueError(f"{name} needs xs that are not all equal")
-    (a, a_scale), (b, b_scale), n = _integers(xs), _integers(ys), len(xs)
-    slope = xy / xx
-    return slope, Fraction(sum(b), b_scale * n) - slope * Fraction(sum(a), a_scale * n)
+def _forecast(x: Number, xs: Sequence[Number], ys: Sequence[Number]) -> Fraction:
+    return (_total(ys) + _slope(xs, ys) * (len(xs) * Fraction(x) - _total(xs))) / len(xs)
 
 
-def _slope(xs: list[Number], ys: list[Number]) -> float:
-    return float(_line(xs, ys, "slope")[0])
-
-
-def _intercept(xs: list[Number], ys: list[Number]) -> float:
-    return float(_line(xs, ys, "intercept")[1])
-
-
-def _forecast(x: Number, xs: list[Number], ys: list[Number]) -> float:
-    slope, intercept = _line(xs, ys, "forecast")
-    return float(intercept + slope * Fraction(x))
-
-
-def _correlation(xs: list[Number], ys: list[Number]) -> float:
-    xx, yy, xy = _moments(xs, ys, "correlation")
-    if xx == 0 or yy == 0:
+def _correlation(xs: Sequence[Number], ys: Sequence[Number]) -> float:
+    both, spread = _moment(xs, ys), _moment(xs, xs) * _moment(ys, ys)
+    if spread == 0:
         raise ValueError("correlation needs lists that are not constant")
-    size = _root(xy * xy / (xx * yy))
-    return size if xy > 0 else -size
+    size = math.sqrt(both * both / spread)
+    return size if both > 0 else -size
 
 
 def _round(x: Number, decimals: Number | None = None) -> Number:
     if decimals is None:
         return round(x)
     if decimals != int(decimals) or abs(decimals) > MAX_DECIMALS:
-        raise ValueError(f"round takes a whole number of decimals within ±{MAX_DECIMALS}, got {decimals}")
+        raise ValueError(
+            f"round takes a whole number of decimals within ±{MAX_DECIMALS}, got {decimals:.15g}"
+        )
     return round(x, int(decimals))
 
 
 def _sqrt(x: Number) -> float:
     if x < 0:
-        raise ValueError(f"sqrt of a negative number ({x})")
+        raise ValueError(f"sqrt of a negative number ({x:.15g})")
     return math.sqrt(x)
 
 
-def _logarithm(name: str, log: Callable[[Number], float]) -> Callable[[Number], float]:
-    def call(x: Number) -> float:
-        if x <= 0:
-            raise ValueError(f"{name} needs a number above 0, got {x}")
-        return log(x)
-
-    return call
-
-
 def _log(x: Number, base: Number) -> float:
-    if x <= 0 or base <= 0 or base == 1:
-        raise ValueError(f"log needs x and base above 0, and a base other than 1, got {x} and {base}")
-    return math.log(x) / math.log(base)
+    if base == 1:
+        raise ValueError("log needs a base other than 1")
+    return math.log(x, base)
 
 
-def _percent_change(old: Number, new: Number) -> float:
+def _percent_change(old: Number, new: Number) -> Fraction:
     if old == 0:
         raise ValueError("percent_change from 0 is a division by zero")
-    return float((Fraction(new) - Fraction(old)) / Fraction(old) * 100)
+    return (Fraction(new) / Fraction(old) - 1) * 100
 
 
 def _cagr(begin: Number, end: Number, years: Number) -> float:
     if begin <= 0 or end < 0 or years <= 0:
-        raise ValueError(f"cagr needs begin and years above 0 and end not below, got {begin}, {end}, {years}")
-    return math.expm1(math.log(end / begin) / years) * 100 if end else -100.0
+        raise ValueError(
+            "cagr needs begin and years above 0 and end not below, "
+            f"got {begin:.15g}, {end:.15g}, {years:.15g}"
+        )
+    growth = end / begin
+    return math.expm1(math.log(growth) / years) * 100 if growth else -100.0
 
 
 _LIST = (0,)
 _TWO_LISTS = (0, 1)
-_MEAN = Function("mean(list)", _mean, _LIST)
-_GEOMEAN = Function("geomean(list)", _geomean, _LIST)
+_FUNCTIONS = (
+    Function("sum(list)", _sum, _LIST),
+    Function("mean(list)", statistics.mean, _LIST),
+    Function("median(list)", statistics.median, _LIST),
+    Function("geomean(list)", statistics.geometric_mean, _LIST, positive=True),
+    Function("harmonic_mean(list)", _harmonic_mean, _LIST, positive=True),
+    Function("product(list)", _product, _LIST),
+    Function("min(list)", min, _LIST),
+    Function("max(list)", max, _LIST),
+    Function("abs(x)", abs),
+    Function("round(x, decimals)", _round, optional=1, setting=True),
+    Function("floor(x)", math.floor),
+    Function("ceil(x)", math.ceil),
+    Function("sqrt(x)", _sqrt),
+    Function("exp(x)", math.exp),
+    Function("ln(x)", math.log, positive=True),
+    Function("log10(x)", math.log10, positive=True),
+    Function("log(x, base)", _log, positive=True, setting=True),
+    Function("variance(list)", statistics.variance, _LIST, least=2),
+    Function("stdev(list)", statistics.stdev, _LIST, least=2),
+    Function("pvariance(list)", statistics.pvariance, _LIST),
+    Function("pstdev(list)", statistics.pstdev, _LIST),
+    Function("percentile(list, p)", _percentile, _LIST, setting=True),
+    Function("percent_change(old, new)", _percent_change),
+    Function("cagr(begin, end, years)", _cagr),
+    Function("slope(xs, ys)", _slope, _TWO_LISTS, least=2),
+    Function("intercept(xs, ys)", lambda xs, ys: _forecast(0, xs, ys), _TWO_LISTS, least=2),
+    Function("forecast(x, xs, ys)", _forecast, (1, 2), least=2),
+    Function("correlation(xs, ys)", _correlation, _TWO_LISTS, least=2),
+    Function("weighted_mean(values, weights)", _weighted_mean, _TWO_LISTS),
+)
+_ALIASES = {"average": "mean", "geometric_mean": "geomean"}
+_NAMED = {function.name: function for function in _FUNCTIONS}
 
-FUNCTIONS: Mapping[str, Function] = {
-    "sum": Function("sum(list)", _sum, _LIST),
-    "mean": _MEAN,
-    "average": _MEAN,
-    "median": Function("median(list)", _median, _LIST),
-    "geomean": _GEOMEAN,
-    "geometric_mean": _GEOMEAN,
-    "harmonic_mean": Function("harmonic_mean(list)", _harmonic_mean, _LIST),
-    "product": Function("product(list)", _product, _LIST),
-    "min": Function("min(list)", _extreme("min", min), _LIST),
-    "max": Function("max(list)", _extreme("max", max), _LIST),
-    "abs": Function("abs(x)", abs),
-    "round": Function("round(x, decimals)", _round, optional=1, setting=True),
-    "floor": Function("floor(x)", math.floor),
-    "ceil": Function("ceil(x)", math.ceil),
-    "sqrt": Function("sqrt(x)", _sqrt),
-    "exp": Function("exp(x)", math.exp),
-    "ln": Function("ln(x)", _logarithm("ln", math.log)),
-    "log10": Function("log10(x)", _logarithm("log10", math.log10)),
-    "log": Function("log(x, base)", _log, setting=True),
-    "variance": Function("variance(list)", _spread("variance", sample=True, root=False), _LIST),
-    "stdev": Function("stdev(list)", _spread("stdev", sample=True, root=True), _LIST),
-    "pvariance": Function("pvariance(list)", _spread("pvariance", sample=False, root=False), _LIST),
-    "pstdev": Function("pstdev(list)", _spread("pstdev", sample=False, root=True), _LIST),
-    "percentile": Function("percentile(list, p)", _percentile, _LIST, setting=True),
-    "percent_change": Function("percent_change(old, new)", _percent_change),
-    "cagr": Function("cagr(begin, end, years)", _cagr),
-    "slope": Function("slope(xs, ys)", _slope, _TWO_LISTS),
-    "intercept": Function("intercept(xs, ys)", _intercept, _TWO_LISTS),
-    "forecast": Function("forecast(x, xs, ys)", _forecast, (1, 2)),
-    "correlation": Function("correlation(xs, ys)", _correlation, _TWO_LISTS),
-    "weighted_mean": Function("weighted_mean(values, weights)", _weighted_mean, _TWO_LISTS),
-}
+FUNCTIONS: Mapping[str, Function] = _NAMED | {alias: _NAMED[name] for alias, name in _ALIASES.items()}
