@@ -9,18 +9,18 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from pipeline.figures.reading import Figure
 
 _MAX_DECIMALS = 40  # no float tells more
-_CONTEXT = Context(prec=400)
+_CONTEXT = Context(prec=400, traps=[])
 _TOLERANCE = Decimal("1e-12")  # relative: computed values have 15 significant digits
 
 
 def rounds_to(answer: Figure, value: float | int) -> bool:
     """Say whether `answer` is `value` at the answer's own rounding, half up or half even.
 
-    5.2% is 5.2134 as well as 0.052134, and "4.1 million" is 4,137,000 as well as 4.137: a unit may scale. The sign
-    counts, but where the answer puts it as formatting or in words ("8.63% decrease" is -8.63).
+    5.2% is 5.2134 as well as 0.052134, and "4.1 million" is 4,137,000 as well as 4.137: a unit may scale.
+    The sign counts, unless the answer formats or words it ("8.63% decrease" is -8.63).
     """
-    exact = _decimal(value)
-    return exact is not None and any(_is(written, decimals, exact) for written, decimals in _readings(answer))
+    exact = _exact(value)
+    return exact is not None and any(_is(*reading, exact) for reading in _readings(answer))
 
 
 def nearest(answer: Figure, values: Mapping[str, float | int]) -> str | None:
@@ -28,20 +28,20 @@ def nearest(answer: Figure, values: Mapping[str, float | int]) -> str | None:
     distances = {
         name: min(abs(_CONTEXT.subtract(written, exact)) for written, _ in _readings(answer))
         for name, value in values.items()
-        if (exact := _decimal(value)) is not None
+        if (exact := _exact(value)) is not None
     }
     return min(distances, key=distances.__getitem__, default=None)
 
 
-def _decimal(value: float | int) -> Decimal | None:
+def _exact(value: float | int) -> Decimal | None:
     """Return a computed value as it is shown; None for true, false and what isn't finite."""
-    if isinstance(value, bool) or not math.isfinite(value):
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    return Decimal(repr(value))
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
 def _readings(answer: Figure) -> Iterator[tuple[Decimal, int]]:
-    """Yield each value that the answer may mean, with its decimals (negative: rounded to tens, hundreds, …)."""
+    """Yield each value that the answer may mean, with its decimals (below 0: it is rounded to tens, …)."""
     for shift in {0, answer.scale}:
         value = _CONTEXT.scaleb(answer.value, shift)
         yield value, answer.decimals - shift
@@ -55,6 +55,5 @@ def _is(written: Decimal, decimals: int, exact: Decimal) -> bool:
     if decimals > _MAX_DECIMALS:
         return False
     unit = Decimal(1).scaleb(-decimals)
-    return any(
-        written == exact.quantize(unit, rounding, _CONTEXT) for rounding in (ROUND_HALF_UP, ROUND_HALF_EVEN)
-    )
+    roundings = (ROUND_HALF_UP, ROUND_HALF_EVEN)
+    return any(written == exact.quantize(unit, rounding, _CONTEXT) for rounding in roundings)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from pipeline.figures.units import beside
 
@@ -16,9 +18,9 @@ class Figure:
 
     `value` is signed and as written, before any scaling: 5.2 for "5.2%", -1204 for "(1,204)", 2.5 for "2-1/2".
     `scale` is the power of ten that its own unit word declares: 6 for "4.1 million", -2 for percent, else 0.
-    `either_sign`: the text writes the sign as formatting or in words, so the number may mean either:
-    in parentheses, after a detached dash, beside "decrease" or "deficit".
-    `year`: stands as a year ("May 1942", "fiscal 1942", the 42 of "1941-42", whose value is 1942).
+    `either_sign`: its sign is formatting or in words, so it may mean either: in parentheses, after a detached
+    dash, beside "decrease" or "deficit". `year`: it stands as a year ("May 1942", "fiscal 1942", or the 42 of
+    "1941-42", whose value is 1942).
     """
 
     text: str
@@ -31,104 +33,120 @@ class Figure:
     year: bool = False
 
 
-NUMBER = (
-    r"[0-9]{1,3}(?:\.[0-9]{3}){2,}(?![0-9])"  # 1.779.352
-    r"|[0-9]{1,3}(?:[,\u00a0\u202f][0-9]{3})+(?![0-9])(?:\.[0-9]+)?"
-    r"|[0-9]+(?:\.[0-9]+)?"
-    r"|(?<![\w.)])\.[0-9]+"  # .753, but not the last leader dot of "....753"
+# A pattern that is searched for in whole texts begins with a set of characters: `re` skips to those quickly.
+TOKEN = re.compile(
+    r"[0-9¼½¾⅛⅜⅝⅞](?:(?<![0-9.,/].)(?:"
+    r"(?P<date>[0-9]?/[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/])|[0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))"
+    r"|(?P<range>(?:(?<=1)[5-9]|(?<=2)0)[0-9]{2}[-–/][0-9]{2}(?![0-9/]|[,.-][0-9]))"
+    r"|(?P<fraction>[0-9]{0,2}(?:[- ][0-9]{1,2})?/(?:2|4|8|16|32|64)(?![0-9/])"
+    r"|[0-9]{0,2} ?[¼½¾⅛⅜⅝⅞]|(?<=[¼½¾⅛⅜⅝⅞]))"
+    r")|(?P<number>(?<=[0-9])(?:[0-9]{0,2}(?:(?:\.[0-9]{3}){2,}(?![0-9])"  # 1.779.352
+    r"|(?:[,\u00a0\u202f][0-9]{3})+(?![0-9])(?:\.[0-9]+)?)|[0-9]*(?:\.[0-9]+)?)))"
 )
-FRACTION = (
-    r"(?<![0-9/.,])(?:(?P<whole>[0-9]{1,3})(?:-| ))?(?P<over>[0-9]{1,2})/(?P<under>2|4|8|16|32|64)(?![0-9/])"
-    r"|(?P<whole2>[0-9]{0,3}) ?(?P<vulgar>[¼½¾⅛⅜⅝⅞])"
-)
-DATE = r"(?<![0-9/-])(?:[0-9]{1,2}/[0-9]{1,2}/(?P<y>[0-9]{4}|[0-9]{2})|(?P<iso>[0-9]{4})-[0-9]{2}-[0-9]{2})(?![0-9/])"
-SPAN = r"(?<![0-9,.])(?P<first>1[5-9][0-9]{2}|20[0-9]{2})[-–/](?P<second>[0-9]{2})(?![0-9/,.]|-[0-9])"
-_VULGAR = dict(zip("¼½¾⅛⅜⅝⅞", ("0.25", "0.5", "0.75", "0.125", "0.375", "0.625", "0.875"), strict=True))
-_TOKEN = re.compile(f"(?P<date>{DATE})|(?P<span>{SPAN})|(?P<fraction>{FRACTION})|(?P<number>{NUMBER})")
+_VULGAR = dict(zip("¼½¾⅛⅜⅝⅞", ("1/4", "1/2", "3/4", "1/8", "3/8", "5/8", "7/8"), strict=True))
+_OPENING = frozenset("(-−–+$€£¥rpe")
 _BEFORE = re.compile(
-    r"(?:(?:US)?[$€£¥] ?)?(?P<open>\( ?)?(?:(?:(?<![\w.,%)])|(?<=\b[rpe]))(?P<sign>[-−–+])(?P<gap> ?))?"
-    r"(?P<currency>(?:US)?[$€£¥] ?(?P<inner>[-−–])?)?\Z"
+    r"(?:[$€£¥] ?)?(?P<open>\( ?)?(?:(?:(?<![\w.,%)])|(?<=\b[rpe]))(?P<sign>[-−–+])(?P<gap> ?))?"
+    r"(?P<currency>[$€£¥] ?(?P<inner>[-−–])?)?\Z"
 )
 _FALL = re.compile(
-    r"\b(?:decreas|declin|deficit|fell\b|fall|loss|lost\b|drop|down\b|reduc|negative|minus|lower|less\b|outflow"
-    r"|shrank|shrunk|contract(?:ed|ion))\w*(?!\s*\(\s*[-−–]\s*\))",
-    re.IGNORECASE,
+    r"[DdFfLlRrNnMmOoSsCc](?<!\w.)(?i:ecreas|eclin|eficit|ell\b|all|oss|ost\b|rop|own\b|educ|egative|inus|ower"
+    r"|ess\b|utflow|hrank|hrunk|ontract(?:ed|ion))\w*(?!\s*\(\s*[-−–]\s*\))"
 )
+_DOTTED = re.compile(r"[\w.)]\.\Z")  # "No.753", or the last leader dot of "....753"; else ".753" is 0.753
+_NEAR = 60  # characters within which a word turns a number's sign
 _YEAR = re.compile(
     r"(?:\b(?:in|since|during|through|until|fiscal|calendar|years?|FY|CY)"
     r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?(?:\s[0-9]{1,2},)?)\s\Z",
     re.IGNORECASE,
 )
+_ITEM = re.compile(r"(?m)^[ \t]{0,8}(?:[-*•][ \t])?\(?[0-9]{1,2}[.)](?=[ \t])")
 
 
 @dataclass(frozen=True)
 class Around:
-    """What stands around digits: their sign, their own unit, and the whole's start and end."""
+    """What a document writes around digits: the whole's start and end, its sign, its own unit."""
 
     start: int
     end: int
-    negative: bool
-    either_sign: bool
-    scale: int
+    negative: bool = False
+    either_sign: bool = False
+    scale: int = 0
 
 
 def around(text: str, start: int, end: int) -> Around:
-    """Read what documents write around the digits at `start` to `end`."""
-    low = max(0, start - 10)
-    match = _BEFORE.search(text, low, start)
-    assert match  # every part is optional
-    scale, after = beside(
-        text, end, bool(match["currency"]) or text[low:start].rstrip().endswith(("$", "€", "£"))
-    )
-    begin, negative, either = match.start(), bool(match["inner"]), False
-    if match["open"] and text[after : after + 1] == ")":
-        after, negative, either = after + 1, True, True
-    elif match["open"] and after > end and text[end : end + 1] == ")":
-        negative, either = True, True
-    elif match["open"]:
-        begin = match.end("open")
-    if match["sign"] and match["sign"] != "+":
-        negative, either = (negative, True) if match["gap"] else (True, either)
-    if text[after : after + 1] in ("-", "−") and not text[after + 1 : after + 2].strip():
+    """Read what stands around the digits at `start` to `end`."""
+    begin, negative, either, opened, currency = start, False, False, False, False
+    if text[start - 1 : start] in _OPENING or text[max(0, start - 2) : start - 1] in _OPENING:
+        match = _BEFORE.search(text, max(0, start - 8), start)
+        assert match  # each part is optional
+        begin, opened = match.start(), bool(match["open"])
+        currency = "$" in match[0] or "€" in match[0] or "£" in match[0]
+        minus = match["sign"] if match["sign"] != "+" else None
+        negative, either = bool(match["inner"] or (minus and not match["gap"])), bool(minus and match["gap"])
+    scale, after = beside(text, end, currency)
+    if opened:
+        if text[after : after + 1] == ")":
+            after += 1
+            closed = True
+        else:
+            closed = ")" in text[end:after]
+        # "Total receipts (6)": a column's number or a footnote's mark, not minus six.
+        mark = end - start <= 2 and not scale and text[max(0, begin - 2) : begin - 1].isalpha()
+        negative = either = closed and not mark
+        begin = begin if closed else begin + text[begin:start].index("(") + 1
+    elif text[after : after + 1] in ("-", "−") and not text[after + 1 : after + 2].strip():
         either = True
-    return Around(begin, after, negative, either or bool(falls(text, start, end)), scale)
+    return Around(begin, after, negative, either, scale)
 
 
 def falls(text: str, start: int, end: int) -> bool:
-    """Say whether words near a number, on its line, turn its sign ("a deficit of", "8.63% decrease").
+    """Say whether words near a number, on its line, turn its sign: "a deficit of 12", "8.63% decrease".
 
     Not where they declare that the sign is written out: "surplus or deficit (-)".
     """
-    low = max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0)
-    line = text[low : end + 60]
-    return bool(_FALL.search(line.split("\n", 1)[0] if "\n" in line else line))
+    low = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
+    high = text.find("\n", end, end + _NEAR)
+    return bool(_FALL.search(text, low, high if high >= 0 else end + _NEAR))
 
 
 def is_mark(text: str, start: int, end: int) -> bool:
     """Say whether digits are a footnote's mark ("1,204 2/"), not a number."""
     return (
-        end - start <= 2
-        and text[end : end + 1] == "/"
+        text[end : end + 1] == "/"
+        and end - start <= 2
         and not text[end + 1 : end + 2].isdigit()
         and text[start - 1 : start] != "/"
     )
 
 
-def _in_word(text: str, start: int, end: int, unit: bool) -> bool:
-    """Say whether digits are glued to letters (Q3, 10-K, 1990s, FY1942), or number a list's item."""
-    before, after = text[max(0, start - 2) : start], text[end : end + 2]
-    if before and (before[-1].isalnum() or before[-1] in "_'’"):
-        return True
-    if len(before) == 2 and before[1] in "-‑" and before[0].isalpha():
-        return True
-    if not unit and (after[:1].isalpha() or after[:1] == "_"):
-        return True
-    if not unit and len(after) == 2 and after[0] in "-‑" and after[1].isalpha():
-        return True
-    return False
+class Reading(NamedTuple):
+    """What digits at `start` to `end` say: a plain decimal number, and whether it is a year by its form."""
+
+    digits: str
+    start: int
+    end: int
+    year: bool = False
 
 
-_ITEM = re.compile(r"(?m)^[ \t]*(?:[-*•][ \t]+)?\(?[0-9]{1,2}[.)](?=[ \t])")
+def read(text: str, match: re.Match[str]) -> list[Reading]:
+    """Return what a match of `TOKEN` says: two years for "1941-42", nothing for "2/" or "3/31/25"."""
+    (start, end), written = match.span(), match[0]
+    if match.lastgroup == "number":
+        if (
+            text[start - 1 : start] == "."
+            and written.isdigit()
+            and not _DOTTED.search(text, start - 2, start)
+        ):
+            return [Reading("0." + written, start - 1, end)]
+        return [] if is_mark(text, start, end) else [Reading(plain(written), start, end)]
+    if match.lastgroup == "range":
+        second = Reading(_following(written), end - 2, end, True)
+        return [Reading(written[:4], start, start + 4, True), second]
+    if match.lastgroup == "fraction":
+        return [Reading(_fraction(written), start, end)]
+    years = [(start + year.start(), start + year.end()) for year in re.finditer("[0-9]{4}", written)]
+    return [Reading(text[low:high], low, high, True) for low, high in years]
 
 
 def figures(text: str) -> tuple[Figure, ...]:
@@ -139,65 +157,65 @@ def figures(text: str) -> tuple[Figure, ...]:
     all but a year of four digits, because dates are rewritten freely.
     """
     items = {match.end() - 1 for match in _ITEM.finditer(text)}
-    found = (figure for match in _TOKEN.finditer(text) for figure in _read(text, match, items))
+    turning = [match.start() for match in _FALL.finditer(text)]
+    found = []
+    for match in TOKEN.finditer(text):
+        for reading in read(text, match):
+            if match.end() not in items and (figure := _figure(text, match, reading, turning)):
+                found.append(figure)
     return tuple(found)
 
 
-def _read(text: str, match: re.Match[str], items: set[int]) -> Iterator[Figure]:
-    if match["date"]:
-        group = "y" if match["y"] else "iso"
-        if len(match[group]) == 4:
-            yield _year(text, *match.span(group), int(match[group]))
-    elif match["span"]:
-        first = int(match["first"])
-        if not _in_word(text, match.start(), match.end(), unit=False):
-            yield _year(text, *match.span("first"), first)
-            yield _year(text, *match.span("second"), following(first, int(match["second"])))
-    elif match["fraction"]:
-        yield from _figure(text, *match.span(), fraction(match))
-    elif match.end() not in items and not is_mark(text, *match.span()):
-        yield from _figure(text, *match.span(), plain(match[0]))
-
-
-def _figure(text: str, start: int, end: int, digits: str) -> Iterator[Figure]:
-    seen = around(text, start, end)
-    if _in_word(text, start, end, unit=seen.scale != 0):
-        return
+def _figure(text: str, match: re.Match[str], reading: Reading, turning: list[int]) -> Figure | None:
+    digits, start, end, year = reading
+    seen = Around(start, end) if year else around(text, start, end)
+    if _in_word(text, *match.span(), unit=seen.scale != 0):
+        return None
+    near = bisect_left(turning, start - _NEAR) < bisect_left(turning, end + _NEAR)
     value = Decimal(digits)
-    year = end - start == 4 and text[start] in "12" and not seen.scale and digits.isdigit()
-    yield Figure(
+    return Figure(
         text[seen.start : seen.end],
         seen.start,
         seen.end,
         -value if seen.negative else value,
         len(digits.partition(".")[2]),
         seen.scale,
-        seen.either_sign,
-        year and bool(_YEAR.search(text, max(0, start - 20), start)),
+        seen.either_sign or (not year and near and falls(text, start, end)),
+        year or (len(digits) == 4 == end - start and bool(_YEAR.search(text, max(0, start - 20), start))),
     )
 
 
-def _year(text: str, start: int, end: int, year: int) -> Figure:
-    return Figure(text[start:end], start, end, Decimal(year), 0, 0, year=True)
+def _in_word(text: str, start: int, end: int, unit: bool = False) -> bool:
+    """Say whether digits are glued to letters, before or (where no unit follows) after, hyphenated or not."""
+    before, after = text[max(0, start - 2) : start], "" if unit else text[end : end + 2]
+    return (
+        before[-1:].isalnum()
+        or before[-1:] in ("_", "'", "’")
+        or (before[:1].isalpha() and before[1:] in ("-", "‑"))
+        or after[:1].isalpha()
+        or after[:1] == "_"
+        or (after[:1] in ("-", "‑") and after[1:].isalpha())
+    )
 
 
-def following(first: int, second: int) -> int:
-    """Return the year that the second part of "1941-42" or "1999-00" means."""
+def _fraction(written: str) -> str:
+    """Return "2-1/2", "3/4" or "2½" as a decimal number."""
+    if written[-1] in _VULGAR:
+        written = f"{written[:-1].strip() or 0} {_VULGAR[written[-1]]}"
+    head, _, under = written.rpartition("/")
+    whole, _, over = head.replace(" ", "-").rpartition("-")
+    return str(Decimal(whole or 0) + Decimal(over) / Decimal(under))
+
+
+def _following(years: str) -> str:
+    """Return the year that the end of "1941-42" or "1999-00" means."""
+    first, second = int(years[:4]), int(years[-2:])
     year = first // 100 * 100 + second
-    return year if year >= first else year + 100
-
-
-def fraction(match: re.Match[str]) -> str:
-    """Return the decimal digits of a match of `FRACTION`."""
-    if match["vulgar"]:
-        part = Decimal(_VULGAR[match["vulgar"]])
-    else:
-        part = Decimal(match["over"]) / Decimal(match["under"])
-    return str(Decimal(match["whole"] or match["whole2"] or 0) + part)
+    return str(year if year >= first else year + 100)
 
 
 def plain(written: str) -> str:
-    """Return a number's digits without what groups them: "1,204.50" as "1204.50"."""
+    """Return digits without what groups them: "1,204.50" as "1204.50"."""
     if written.count(".") > 1:
         written = written.replace(".", "")
     for separator in ",\u00a0\u202f ":

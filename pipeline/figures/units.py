@@ -4,56 +4,52 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 SCALES: Mapping[str, int] = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "percent": -2}
 """The power of ten that each unit word stands for."""
 
-_WORDS = re.compile(
-    r"\b(?P<word>thousand|million|billion|trillion)s?\b|\b(?P<short>[mbt]n)\b|(?P<zeros>\b000'?s\b)"
-    r"|(?P<percent>%|\bper\s?cent|\bpct\b)",
-    re.IGNORECASE,
+# Patterns that are searched for in whole texts begin with a set of characters: `re` skips to those quickly.
+_WORD = re.compile(
+    r"[TtMmBbPp0%](?:(?<=%)|(?i:housand|r?illion|er\s?cent|ct|n)(?i:s|age)?\b|(?<![0-9,.].)00(?:['’]?s)?\b)"
 )
-_SHORT = {"mn": "million", "bn": "billion", "tn": "trillion"}
-# Beside a number: "4.1 million", "4.1-million", "4.1bn", "$4.1B", "5.2%", "(5.2) percent".
-_BESIDE = re.compile(
-    r"\)?(?:[\s-]{0,2}(?P<word>thousand|million|billion|trillion)s?\b|\s?(?P<short>[mbt]n)\b"
-    r"|\s{0,2}(?P<percent>%|per\s?cent\b|percentage\b|pct\b))",
-    re.IGNORECASE,
-)
-_LETTER = re.compile(r"(?P<letter>[KMBT])\b", re.IGNORECASE)
-_LETTERS = {"K": 3, "M": 6, "B": 9, "T": 12}
-# For a table: "(In millions of dollars)", "[In thousands]", "Amounts in billions", "$ millions", "($000s)",
-# "Millions of dollars", "[In percent]". Not "hundreds of millions", nor the "4 million" of a sentence.
-_DECLARED = re.compile(
-    r"(?:\b(?:in|as)\s+|[(\[]\s*(?:in\s+)?(?:US)?[$€£¥]?\s*(?:U\.?S\.?D?\s+)?|[$€£¥]\s?)"
-    r"(?P<word>thousand|million|billion|trillion|per\s?cent)s?\b"
-    r"|(?<!of )\b(?P<heading>thousand|million|billion|trillion)s\s+of\s+(?:U\.?S\.?\s+)?[a-z]+"
-    r"|(?P<zeros>\b000'?s\b|'000\b)",
-    re.IGNORECASE,
-)
+_NAMES = {
+    "th": "thousand", "mi": "million", "bi": "billion", "tr": "trillion", "pe": "percent",
+    "00": "thousand", "mn": "million", "bn": "billion", "tn": "trillion", "pc": "percent", "%": "percent",
+}  # fmt: skip
+_LETTERS = {"k": 3, "m": 6, "b": 9, "t": 12}
+_BESIDE = re.compile(r"\)?[\s-]{0,2}(?=[A-Za-z%])")
+# What makes a word a declaration: "(In millions of dollars)", "Amounts in billions", "$ thousands", "(000s)".
+_LEAD = re.compile(r"(?:\b(?:in|as)\s+|[(\[]\s*(?:US|U\.S\.)?\s*|[$€£¥]\s?|['’])\Z", re.IGNORECASE)
+_HEADING = re.compile(r"[a-z]+s of [A-Z$a-z]", re.IGNORECASE)
+
+
+def _words(text: str) -> Iterator[tuple[str, int, int]]:
+    for match in _WORD.finditer(text):
+        name = _NAMES.get(match[0][:2].lower())
+        if name and (match[0][0] in "%0" or not text[match.start() - 1 : match.start()].isalpha()):
+            yield name, match.start(), match.end()
 
 
 def unit_words(text: str) -> tuple[str, ...]:
     """Return which of `SCALES`' words a text has, also as "%", "bn" or "000s", in the order of `SCALES`."""
-    found = set()
-    for match in _WORDS.finditer(text):
-        written = (match["word"] or match["short"] or "").lower()
-        default = "percent" if match["percent"] else "thousand"
-        found.add(_SHORT.get(written, written) or default)
-    return tuple(word for word in SCALES if word in found)
+    found = {name for name, _, _ in _words(text)}
+    return tuple(name for name in SCALES if name in found)
 
 
-def beside(text: str, end: int, currency: bool = False) -> tuple[int, int]:
+def beside(text: str, end: int, currency: bool) -> tuple[int, int]:
     """Return the power of ten that the unit right after a number declares (0: none), and where that ends.
 
-    A single letter ("$4.1B") is a unit only after a number with a currency sign.
+    "4.1 million", "4.1-million", "4.1bn", "5.2%", "(5.2) percent"; a single letter only after a number with a
+    currency sign ("$4.1B").
     """
-    if match := _BESIDE.match(text, end, end + 24):
-        written = (match["word"] or match["short"] or "percent").lower()
-        return SCALES[_SHORT.get(written, written)], match.end()
-    if currency and (match := _LETTER.match(text, end)):
-        return _LETTERS[match["letter"].upper()], match.end()
+    if gap := _BESIDE.match(text, end):
+        word = _WORD.match(text, gap.end(), gap.end() + 12)
+        if word and (name := _NAMES.get(word[0][:2].lower())):
+            return SCALES[name], word.end()
+        letter = text[end : end + 1].lower()
+        if currency and letter in _LETTERS and not text[end + 1 : end + 2].isalnum():
+            return _LETTERS[letter], end + 1
     return 0, end
 
 
@@ -61,19 +57,32 @@ class Declared:
     """The unit lines of a text: what scales the bare numbers below each, and beside it."""
 
     def __init__(self, text: str) -> None:
-        self.starts: list[int] = []
-        self.scales: list[frozenset[int]] = []
-        for match in _DECLARED.finditer(text):
-            written = re.sub(r"\s", "", (match["word"] or match["heading"] or "thousand").lower())
-            line = text.rfind("\n", 0, match.start()) + 1
-            scale = frozenset({SCALES[written]})
-            if self.starts and self.starts[-1] == line:
-                self.scales[-1] |= scale
+        self._starts: list[int] = []
+        self._scales: list[frozenset[int]] = []
+        for name, start, end in _words(text):
+            if not self._declares(text, start, end):
+                continue
+            line, scales = text.rfind("\n", 0, start) + 1, frozenset({SCALES[name]})
+            if self._starts and self._starts[-1] == line:
+                self._scales[-1] |= scales
             else:
-                self.starts.append(line)
-                self.scales.append(scale)
+                self._starts.append(line)
+                self._scales.append(scales)
+
+    @staticmethod
+    def _declares(text: str, start: int, end: int) -> bool:
+        if text[start] == "%":
+            return False
+        if _LEAD.search(text, max(0, start - 8), start):
+            return True
+        heading = _HEADING.match(text, start, end + 6)
+        return bool(heading) and not text[max(0, start - 3) : start].rstrip().endswith((*"0123456789", "of"))
 
     def at(self, position: int) -> frozenset[int] | None:
         """Return the scales of the last unit line that begins before `position`; None where there is none."""
-        before = bisect_right(self.starts, position)
-        return self.scales[before - 1] if before else None
+        before = bisect_right(self._starts, position)
+        return self._scales[before - 1] if before else None
+
+    def all(self) -> frozenset[int]:
+        """Return every scale that the text declares."""
+        return frozenset().union(*self._scales)
