@@ -177,8 +177,12 @@ def _cagr(begin: Number, end: Number, years: Number) -> float:
             "cagr needs begin and years above 0 and end not below, "
             f"got {begin:.15g}, {end:.15g}, {years:.15g}"
         )
-    growth = end / begin
-    return math.expm1(math.log(growth) / years) * 100 if growth else -100.0
+    growth = Fraction(end) / Fraction(begin)
+    if float(growth) == 0:
+        return -100.0
+    # Each keeps the digits that the other loses: those of a small growth, those of a deep fall.
+    logarithm = math.log1p(growth - 1) if growth > 0.5 else math.log(growth)
+    return math.expm1(logarithm / years) * 100
 
 
 _LIST = (0,)
