@@ -10,7 +10,7 @@ from pipeline.figures.reading import Figure
 
 _MAX_DECIMALS = 40  # no float tells more
 _CONTEXT = Context(prec=400, traps=[])
-_TOLERANCE = Decimal("1e-12")  # relative: computed values have 15 significant digits
+_TOLERANCE = Decimal("1e-14")  # relative: computed values have 15 significant digits
 
 
 def rounds_to(answer: Figure, value: float | int) -> bool:

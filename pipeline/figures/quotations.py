@@ -6,13 +6,13 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 
-_QUOTED = re.compile(r'(?<!\w)"([^"]+)"|“([^“”]+)”')
+_QUOTED = re.compile(r'(?<!\w)"([^"]*)"|“([^“”]+)”')
 _PLAIN = str.maketrans("“”‘’–—−‑", "\"\"''----")
 
 
 def quotations(text: str) -> tuple[str, ...]:
     """Return what a text has in double quotes, straight or curly. An inch mark after a digit opens none."""
-    found = (match[1] or match[2] for match in _QUOTED.finditer(text))
+    found = (match[1] or match[2] or "" for match in _QUOTED.finditer(text))
     return tuple(quoted for quoted in found if quoted.strip())
 
 
