@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
     replies = read_replies(arguments.responses)
 
     from pipeline.corpus import build
-    from pipeline.harness.actions import Environment
+    from pipeline.harness.environment import Environment
     from pipeline.harness.config import check
     from pipeline.harness.trace import trace
     from pipeline.protocols import AnswerFormat, TaskView

@@ -11,7 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from pipeline.harness.config import ConclusionRefs
-from pipeline.harness.evidence import EvidenceBank
+from pipeline.harness.evidence import Entry, EvidenceBank
 from pipeline.harness.forms import explain, shown
 from pipeline.harness.operations import ConclusionUpdate, EstablishedClaim, Hypothesis
 from pipeline.harness.turn import Fault
@@ -25,6 +25,11 @@ class Claim:
 
     text: str
     evidence: tuple[str, ...]
+
+    def inactive(self, bank: EvidenceBank) -> tuple[Entry, ...]:
+        """The entries that it cites and that are no longer active."""
+        found = (bank.get(evidence_id) for evidence_id in self.evidence)
+        return tuple(entry for entry in found if entry and entry.status != "active")
 
     @cached_property
     def line(self) -> str:
@@ -54,7 +59,7 @@ class Conclusion:
         """The conclusion as a trace shows it: each claim with its inactive ids (contract, section 9)."""
         lists: dict[str, Any] = {"established": [], "hypotheses": [], "unresolved": list(self.unresolved)}
         for name, _, claim in self.claims():
-            stale = [e for e in claim.evidence if (entry := bank.get(e)) and entry.status != "active"]
+            stale = [entry.id for entry in claim.inactive(bank)]
             lists[name].append({"claim": claim.text, "evidence": list(claim.evidence), "stale": stale})
         return lists
 
@@ -104,23 +109,18 @@ def check_references(
     """
     faults: list[str] = []
     flags: list[Fault] = []
-    lists: tuple[tuple[str, Sequence[EstablishedClaim | Hypothesis]], ...] = (
-        ("established", update.established or ()),
-        ("hypotheses", update.hypotheses or ()),
-    )
-    for name, claims in lists:
-        for index, claim in enumerate(claims):
-            where = f"{name}[{index}] {shown(claim.claim)}"
-            if name == "established" and not claim.evidence:
-                faults.append(f"{where} cites no evidence: cite an active id, or make it a hypothesis")
-            for evidence_id in dict.fromkeys(claim.evidence or ()):
-                entry = bank.get(evidence_id)
-                if entry is None:
-                    faults.append(f"{where}: there is no evidence {shown(evidence_id)}")
-                elif entry.status != "active" and refs is ConclusionRefs.flag:
-                    flags.append(Fault("inactive_evidence", f"{where}: {bank.fate(entry)}"))
-                elif entry.status != "active":
-                    faults.append(f"{where}: {bank.fate(entry)}")
+    for name, index, claim in update.claims():
+        where = f"{name}[{index}] {shown(claim.claim)}"
+        if name == "established" and not claim.evidence:
+            faults.append(f"{where} cites no evidence: cite an active id, or make it a hypothesis")
+        for evidence_id in dict.fromkeys(claim.evidence or ()):
+            entry = bank.get(evidence_id)
+            if entry is None:
+                faults.append(f"{where}: there is no evidence {shown(evidence_id)}")
+            elif entry.status != "active" and refs is ConclusionRefs.flag:
+                flags.append(Fault("inactive_evidence", f"{where}: {bank.fate(entry)}"))
+            elif entry.status != "active":
+                faults.append(f"{where}: {bank.fate(entry)}")
     return (_fault(faults, bank) if faults else None), tuple(flags)
 
 

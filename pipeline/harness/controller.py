@@ -13,16 +13,18 @@ from typing import Any
 
 from pipeline.errors import InvalidOperation
 from pipeline.harness import observation
-from pipeline.harness.actions import Effect, Environment, perform
+from pipeline.harness.actions import perform
 from pipeline.harness.budget import Budget
+from pipeline.harness.compaction import compact
 from pipeline.harness.conclusions import Conclusion
 from pipeline.harness.config import ConclusionForm
+from pipeline.harness.environment import Effect, Environment, Event
 from pipeline.harness.forms import Sent, read_response
 from pipeline.harness.operations import NAMES
 from pipeline.harness.parse import parse
 from pipeline.harness.state import Exchange, State
 from pipeline.harness.turn import Fault, Reply, Turn
-from pipeline.harness.updates import update
+from pipeline.harness.updates import Update, update
 
 _FEW_TURNS = 5
 _LOST = "The update sent with it was not merged: send it again."
@@ -45,11 +47,14 @@ def step(environment: Environment, state: State, reply: Reply) -> Turn:
     response: Mapping[str, Any] = {}
     try:
         response = parse(reply.text)
-        sent = read_response(response, environment.config.switches)
-        effect = perform(environment, spent, sent.operation, spent.turn)
+        sent = read_response(response, environment.config.switches, environment.extensions.batch_revise)
+        # First, so that final is checked against the conclusion that came with it (contract 7.3). What an
+        # update is checked against, no operation changes that it is merged with.
+        updated = update(environment, spent, sent)
+        effect = perform(environment, updated.state, sent.operation)
     except InvalidOperation as error:
         return _invalid(environment, spent, reply, response, Fault(error.code, error.message))
-    return _valid(environment, reply, sent, effect)
+    return _valid(environment, reply, sent, updated, effect)
 
 
 def _well_formed(reply: Reply) -> Reply:
@@ -65,8 +70,8 @@ def _invalid(
     operation = name if isinstance(name, str) and name in NAMES else None
     warnings = _few_turns(environment, spent)
     after = [_LOST] if _has_update(spent, response) else []
-    told = observation.refusal(spent.turn, error, [*after, *_messages(warnings)])
-    state = _remember(spent, reply, told)
+    told, stub = observation.refusal(spent.turn, error, [*after, *_messages(warnings)])
+    state, events = _remember(environment, spent, Exchange(reply, told, stub))
     return Turn(
         number=state.turn,
         operation=operation,
@@ -76,37 +81,36 @@ def _invalid(
         reply=reply,
         observation=told,
         result=None,
-        log=({"event": "operation_rejected", "operation": operation, "code": error.code},),
+        log=({"event": "operation_rejected", "operation": operation, "code": error.code}, *events),
         warnings=warnings,
         state=state,
         state_sha256=state.sha256,
     )
 
 
-def _valid(environment: Environment, reply: Reply, sent: Sent, effect: Effect) -> Turn:
-    done = update(effect.state, sent, environment.config.conclusion_refs)
-    warnings = (*done.flags, *_few_turns(environment, done.state))
-    name = sent.operation.name
-    told = observation.acceptance(done.state.turn, name, effect.told, done.line, _messages(warnings))
-    state = _remember(done.state, reply, told)
+def _valid(environment: Environment, reply: Reply, sent: Sent, updated: Update, effect: Effect) -> Turn:
+    warnings = (*effect.warnings, *updated.warnings, *_few_turns(environment, effect.state))
+    name, number = sent.operation.name, effect.state.turn
+    told, stub = observation.acceptance(number, name, effect.told, updated.line, _messages(warnings))
+    state, events = _remember(environment, effect.state, Exchange(reply, told, stub))
     return Turn(
-        number=state.turn,
+        number=number,
         operation=name,
         valid=True,
         error=None,
-        conclusion_error=done.error,
+        conclusion_error=updated.error,
         reply=reply,
         observation=told,
         result=effect.result,
-        log=(*effect.events, *done.events),
+        log=(*effect.events, *updated.events, *events),
         warnings=warnings,
         state=state,
         state_sha256=state.sha256,
     )
 
 
-def _remember(state: State, reply: Reply, told: str) -> State:
-    return replace(state, history=state.history.append(Exchange(reply, told)))
+def _remember(environment: Environment, state: State, exchange: Exchange) -> tuple[State, tuple[Event, ...]]:
+    return compact(environment, replace(state, history=state.history.append(exchange)))
 
 
 def _has_update(state: State, response: Mapping[str, Any]) -> bool:

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from pipeline.corpus import Corpus
 from pipeline.errors import ModelRequestFailed
-from pipeline.harness.actions import Environment
 from pipeline.harness.config import HarnessConfig, check
 from pipeline.harness.controller import initial_state, step
+from pipeline.harness.environment import Environment
 from pipeline.harness.prompt import Prompt, prompt_sha256, sent_schema, system_prompt
 from pipeline.harness.replay import outcome, replay
 from pipeline.harness.schema import Schema

@@ -88,13 +88,18 @@ class EvidenceBank:
 
         Raises `InvalidOperation`: `unknown_evidence` or `inactive_evidence`; it names what to cite instead.
         """
+        entry = self.require_known(evidence_id)
+        if entry.status != "active":
+            raise InvalidOperation("inactive_evidence", f"{self.fate(entry)}; {self.citable()}")
+        return entry
+
+    def require_known(self, evidence_id: str) -> Entry:
+        """Return the entry with this id, active or not. Raises `InvalidOperation`: `unknown_evidence`."""
         entry = self.get(evidence_id)
         if entry is None:
             raise InvalidOperation(
                 "unknown_evidence", f"there is no evidence {evidence_id[:40]!r}; {self.citable()}"
             )
-        if entry.status != "active":
-            raise InvalidOperation("inactive_evidence", f"{self.fate(entry)}; {self.citable()}")
         return entry
 
     def require_all(self, evidence_ids: Sequence[str]) -> None:
@@ -109,17 +114,21 @@ class EvidenceBank:
         for evidence_id in evidence_ids:
             self.require(evidence_id)
 
+    def last(self, entry: Entry) -> Entry:
+        """Return the entry in which the line of successors of `entry` ends; without one, `entry` itself."""
+        while entry.superseded_by:
+            entry = self.require_known(entry.superseded_by)
+        return entry
+
     def fate(self, entry: Entry) -> str:
         """Say what became of an inactive entry, and where its line of successors ends."""
-        if entry.superseded_by is None:
+        last = self.last(entry)
+        if last is entry:
             return f"{entry.id} was retracted and has no successor"
         said = f"{entry.id} was superseded by {entry.superseded_by}"
-        last = self.get(entry.superseded_by)
-        while last and last.superseded_by:
-            last = self.get(last.superseded_by)
-        if last and last.id != entry.superseded_by:
+        if last.id != entry.superseded_by:
             said += f", in the end by {last.id}"
-        return said + (", since retracted" if last and last.status == "retracted" else "")
+        return said + (", since retracted" if last.status == "retracted" else "")
 
     def citable(self) -> str:
         """Name the active ids, the latest of them if they are many."""

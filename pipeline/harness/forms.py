@@ -15,6 +15,7 @@ from pipeline.errors import InvalidOperation
 from pipeline.harness.config import SwitchesConfig
 from pipeline.harness.operations import (
     NAMES,
+    BatchRevise,
     Operation,
     Revise,
     Upsert,
@@ -65,7 +66,7 @@ def operation_name(response: Mapping[str, Any]) -> str:
     return name
 
 
-def read_response(response: Mapping[str, Any], switches: SwitchesConfig) -> Sent:
+def read_response(response: Mapping[str, Any], switches: SwitchesConfig, batch_revise: bool = False) -> Sent:
     """Read a parsed response in a variant (contract 2.2: operation name, fields and types, availability).
 
     Raises `InvalidOperation`: `unknown_operation`, `invalid_arguments` or `operation_not_available`.
@@ -77,9 +78,9 @@ def read_response(response: Mapping[str, Any], switches: SwitchesConfig) -> Sent
         for key, value in response["operation"].items()
         if key not in _EVIDENCE or value is not None
     }
-    form = _form(name, operation, switches)
+    available = operation_forms(switches, batch_revise)
+    form = _form(name, operation, available)
     read = validate(form, operation, name)
-    available = operation_forms(switches)
     if form not in available:
         what = f"evidence with {_EVIDENCE[1]}" if form is Revise and Upsert in available else name
         raise InvalidOperation(
@@ -89,14 +90,16 @@ def read_response(response: Mapping[str, Any], switches: SwitchesConfig) -> Sent
     return Sent(read, getattr(wrapper, "conclusion", None), getattr(wrapper, "notes", None))
 
 
-def _form(name: str, operation: Mapping[str, Any], switches: SwitchesConfig) -> type[Operation]:
+def _form(name: str, operation: Mapping[str, Any], available: Sequence[type[Operation]]) -> type[Operation]:
     """The form that an operation is read as: the variant's own; for evidence, what it is elsewhere."""
-    available = operation_forms(switches)
     if name != "evidence":
         return next(form for form in available if name in get_args(form.model_fields["name"].annotation))
     given = [field for field in _EVIDENCE if field in operation]
-    if len(given) == 1:
-        return Upsert if given == ["upsert"] else Revise
+    if given == ["upsert"]:
+        return Upsert
+    if given == ["revise"]:
+        batch = BatchRevise in available and isinstance(operation["revise"], list)
+        return BatchRevise if batch else Revise
     forms = [form for form in available if form in (Upsert, Revise)] or [Upsert]
     raise InvalidOperation(
         "invalid_arguments",

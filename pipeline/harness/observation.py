@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipeline.harness.conclusions import Claim, Conclusion
-from pipeline.harness.state import State
+from pipeline.harness.config import Check, HarnessConfig, extensions
+from pipeline.harness.evidence import EvidenceBank
+from pipeline.harness.state import Computed, Exchange, State
 from pipeline.harness.turn import Fault
 
 if TYPE_CHECKING:
@@ -20,14 +22,21 @@ if TYPE_CHECKING:
 
 _LISTED_TABLES = 12  # tables that a filtered search lists, for each document
 _UNMATCHED = 10  # patterns without a match that a search names
+_STUBS = 100  # turns that the prompt tells of by a stub each
+_REFUSED = "refused: "
+_KEPT = 80  # characters of a query that a stub keeps
 
 
 @dataclass(frozen=True)
 class Told:
-    """An observation in parts: a summary for its first line, and blocks below it."""
+    """An observation in parts: a summary for its first line, and blocks below it.
+
+    `references` are what a stub keeps of the blocks (contract 7.4).
+    """
 
     summary: str
     blocks: tuple[str, ...] = ()
+    references: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,25 +61,27 @@ def fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def acceptance(turn: int, name: str, told: Told, update: str | None, after: Sequence[str]) -> str:
-    """Return the observation of a valid operation.
+def acceptance(turn: int, name: str, told: Told, update: str | None, after: Sequence[str]) -> tuple[str, str]:
+    """Return the observation of a valid operation, and its stub.
 
     `update` is a line about a refused or deferred update, which comes first (contract 2.4, 2.5); what is in
     `after` comes last.
     """
     opening = f"[turn {turn}] {name}: {told.summary}"
-    return "\n\n".join([f"{update}\n{opening}" if update else opening, *told.blocks, *after])
+    stub = f"{opening}: {told.references}" if told.references else opening
+    return "\n\n".join([f"{update}\n{opening}" if update else opening, *told.blocks, *after]), stub
 
 
-def refusal(turn: int, error: Fault, after: Sequence[str]) -> str:
-    """Return the observation of an invalid operation (contract 2.2)."""
-    return "\n\n".join([f"[turn {turn}] invalid: {error.code}: {error.message}", *after])
+def refusal(turn: int, error: Fault, after: Sequence[str]) -> tuple[str, str]:
+    """Return the observation of an invalid operation (contract 2.2), and its stub."""
+    opening = f"[turn {turn}] invalid: {error.code}"
+    return "\n\n".join([f"{opening}: {error.message}", *after]), opening
 
 
 # --- Operations
 
 
-def search(result: SearchResult, listings: Iterable[str], unmatched: Sequence[str]) -> Told:
+def search(query: str, result: SearchResult, listings: Iterable[str], unmatched: Sequence[str]) -> Told:
     """Tell of a search (contract 3.1): ranked candidates, and which documents the filter selected."""
     blocks = [_hit(rank, hit) for rank, hit in enumerate(result.hits, 1)]
     if not result.indexed_terms:
@@ -85,6 +96,7 @@ def search(result: SearchResult, listings: Iterable[str], unmatched: Sequence[st
         f"{len(result.hits)} of {result.matched} matching {_plural('passage', result.matched)}; "
         f"{_documents(result)}",
         (*blocks, *listings),
+        f'"{" ".join(query.split())[:_KEPT]}" found {", ".join(hit.passage for hit in result.hits[:3])}',
     )
 
 
@@ -135,65 +147,117 @@ def read(served: Sequence[Served]) -> Told:
     count = sum(each.source is not None for each in served)
     tokens = sum(each.tokens for each in served)
     summary = f"{count} {_plural('location', count)}, {tokens} tokens"
-    return Told(summary, tuple(_served(each) for each in served))
+    return Told(
+        summary,
+        tuple(_served(each) for each in served),
+        ", ".join(_named(each) for each in served if each.source),
+    )
+
+
+def _named(served: Served) -> str:
+    return f"{served.source} = {served.document} [{served.start}:{served.end}]"
 
 
 def _served(served: Served) -> str:
     if served.source is None:
         return f"not served, past the limit of one read\nnext: {served.document} from {served.next}"
     again = f" (first read at turn {served.first_read})" if served.first_read else ""
-    lines = [f"{served.source} = {served.document} [{served.start}:{served.end}]{again}", fenced(served.text)]
+    lines = [f"{_named(served)}{again}", fenced(served.text)]
     if served.next is not None:
         lines.append(f"next: {served.document} from {served.next}")
     return "\n".join(lines)
 
 
+def refused(fault: Fault) -> str:
+    """The line of an item that was refused."""
+    return f"{_REFUSED}{fault.code}: {fault.message}"
+
+
 def upsert(items: Sequence[str]) -> Told:
-    """Tell of a batch: for each item the id under which it was admitted, or `refused: code: why` (3.12)."""
-    admitted = sum(not item.startswith("refused") for item in items)
-    summary = f"{admitted} of {len(items)} admitted"
-    if not admitted:
-        summary = f"nothing was admitted, {summary}"
-    return Told(summary, ("\n".join(f"item {index}: {item}" for index, item in enumerate(items)),))
+    """Tell of a batch: for each item the id under which it was admitted, or why it was refused (3.12)."""
+    return _batch(items, "admitted")
 
 
-def revise(old: str, new: str | None, affected: Sequence[tuple[str, int, Claim]]) -> Told:
+def revise_batch(items: Sequence[str], affected: Sequence[str]) -> Told:
+    """Tell of a batch of revisions, and of the claims that they touch (contract 7.6)."""
+    told = _batch(items, "revised")
+    return replace(told, blocks=(*told.blocks, "\n".join(affected))) if affected else told
+
+
+def _batch(items: Sequence[str], verb: str) -> Told:
+    done = [item for item in items if not item.startswith(_REFUSED)]
+    summary = f"{len(done)} of {len(items)} {verb}"
+    return Told(
+        summary if done else f"nothing was {verb}, {summary}",
+        ("\n".join(f"item {index}: {item}" for index, item in enumerate(items)),),
+        ", ".join(item.partition(":")[0] for item in done),
+    )
+
+
+def revise(line: str, affected: Sequence[str]) -> Told:
     """Tell of a revision, and of the claims that it touches (contract 3.14, 3.17)."""
-    summary = f"{old} superseded by {new}" if new else f"{old} retracted"
-    if not affected:
-        return Told(summary)
-    lines = [f"claims that cite {old}, to be reassessed:"]
-    lines += [f"{name}[{index}] {claim.line.removeprefix('- ')}" for name, index, claim in affected]
-    return Told(summary, ("\n".join(lines),))
+    return Told(line, ("\n".join(affected),) if affected else ())
 
 
-def compute(computed: str, text: str, notes: Sequence[str]) -> Told:
+def affected(old: str, claims: Sequence[tuple[str, int, Claim]]) -> tuple[str, ...]:
+    """The lines about the claims that cite an entry which is no longer active (contract 3.17)."""
+    if not claims:
+        return ()
+    lines = [f"{name}[{index}] {claim.line.removeprefix('- ')}" for name, index, claim in claims]
+    return (f"claims that cite {old}, to be reassessed:", *lines)
+
+
+def compute(computed: Computed, notes: Sequence[str]) -> Told:
     """Tell of a compute (contract 3.18, 3.19)."""
-    return Told(f"{computed} = {text}", ("\n".join(notes),) if notes else ())
+    summary = f"{computed.id} = {computed.text}"
+    return Told(summary, ("\n".join(notes),) if notes else (), computed.line)
 
 
 # --- The state
 
 
-def tail(state: State, *, has_bank: bool) -> str:
+def tail(state: State, config: HarnessConfig) -> str:
     """Render the current state: the only part of the prompt that is not append-only (contract 5.3)."""
+    beyond = extensions(config)
     lines = ["=== state ==="]
-    if has_bank:
+    if config.switches.evidence_bank:
         lines += _list("Active evidence", [entry.line for entry in state.evidence.active])
     if state.conclusion is not None:
-        lines += ["Conclusion:", *_conclusion(state.conclusion)]
+        bank = state.evidence if beyond.stale_conclusions is not Check.off else None
+        lines += ["Conclusion:", *_conclusion(state.conclusion, bank)]
     if state.notes is not None:
         lines += _list("Notes", state.notes.splitlines())
     lines += _list("Sources", [source.line for source in state.sources.entries])
+    if beyond.answer is not Check.off or beyond.compaction:
+        lines += _list("Computes", [computed.line for computed in state.computes])
     return "\n".join([*lines, state.budget.line])
 
 
-def _conclusion(conclusion: Conclusion) -> list[str]:
+def _conclusion(conclusion: Conclusion, bank: EvidenceBank | None) -> list[str]:
     return [
-        *_list("established", [claim.line for claim in conclusion.established]),
-        *_list("hypotheses", [claim.line for claim in conclusion.hypotheses]),
+        *_list("established", [_claim(claim, bank) for claim in conclusion.established]),
+        *_list("hypotheses", [_claim(claim, bank) for claim in conclusion.hypotheses]),
         *_list("unresolved", [f"- {' '.join(gap.splitlines())}" for gap in conclusion.unresolved]),
     ]
+
+
+def _claim(claim: Claim, bank: EvidenceBank | None) -> str:
+    """A claim's line; with a `bank` it is marked if it cites what is no longer active (contract 7.3)."""
+    inactive = claim.inactive(bank) if bank else ()
+    if bank is None or not inactive:
+        return claim.line
+    return f"{claim.line} STALE: {'; '.join(bank.fate(entry) for entry in inactive)}"
+
+
+def stubs(exchanges: Sequence[Exchange]) -> str:
+    """Tell of turns that have left the prompt, one line each; of the oldest of many in one (7.4)."""
+    if not exchanges:
+        return ""
+    lines = [exchange.stub for exchange in exchanges]
+    older = len(lines) - _STUBS
+    if older > 0:
+        lines[:older] = [f"[turns 1 to {older}] what came of them is in the state below"]
+    return "\n".join(["=== earlier turns, in short; a source read again costs no budget ===", *lines])
 
 
 def _list(name: str, lines: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ by the controller, after the form: whether a variant has the operation, referenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -128,6 +128,13 @@ class Revise(Form):
     revise: Revision
 
 
+class BatchRevise(Form):
+    """Contract 7.6. Each item is validated on its own, as an upsert's are."""
+
+    name: Literal["evidence"]
+    revise: Annotated[list[SkipValidation[Revision]], Field(min_length=1)]
+
+
 class Constant(Form):
     """A number of an expression that stands in no evidence, declared with its reason (contract 7.1)."""
 
@@ -175,7 +182,7 @@ class SourcedFinal(Form):
     computes: ComputeIds | None = None
 
 
-Operation = Search | Read | Upsert | Revise | Compute | SourcedCompute | Final | SourcedFinal
+Operation = Search | Read | Upsert | Revise | BatchRevise | Compute | SourcedCompute | Final | SourcedFinal
 NAMES = ("search", "read", "evidence", "compute", "final")
 
 
@@ -205,6 +212,13 @@ class ConclusionUpdate(Form):
     established: list[BareOrEstablished] | None = None
     hypotheses: list[BareOrHypothesis] | None = None
     unresolved: list[Text] | None = None
+
+    def claims(self) -> Iterator[tuple[str, int, EstablishedClaim | Hypothesis]]:
+        """Yield every claim with its list's name and its index there."""
+        for index, established in enumerate(self.established or ()):
+            yield "established", index, established
+        for index, hypothesis in enumerate(self.hypotheses or ()):
+            yield "hypotheses", index, hypothesis
 
 
 class Response(Form):
@@ -236,9 +250,13 @@ def response_form(switches: SwitchesConfig) -> type[Response]:
     return forms[switches.conclusion]
 
 
-def operation_forms(switches: SwitchesConfig) -> tuple[type[Operation], ...]:
-    """Return the operations of a variant, in the order in which they are told (contract, section 6)."""
+def operation_forms(switches: SwitchesConfig, batch_revise: bool = False) -> tuple[type[Operation], ...]:
+    """Return the operations of a variant, in the order in which they are told (contract, section 6).
+
+    `batch_revise` says whether a list of revisions is one of them (contract 7.6).
+    """
     if not switches.evidence_bank:
         return (Search, Read, SourcedCompute, SourcedFinal)
-    evidence = (Upsert, Revise) if switches.revise else (Upsert,)
+    batch: tuple[type[Operation], ...] = (BatchRevise,) if batch_revise else ()
+    evidence: tuple[type[Operation], ...] = (Upsert, Revise, *batch) if switches.revise else (Upsert,)
     return (Search, Read, *evidence, Compute, Final)

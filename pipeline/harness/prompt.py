@@ -17,7 +17,6 @@ import orjson
 from pipeline.calculator import FUNCTIONS
 from pipeline.errors import InvalidOperation
 from pipeline.harness import answers, observation
-from pipeline.harness.actions import Environment
 from pipeline.harness.config import ActionMode, HarnessConfig, Reasoning
 from pipeline.harness.operations import ConclusionUpdate, operation_forms
 from pipeline.harness.parse import parse, without_thinking
@@ -28,6 +27,8 @@ from pipeline.protocols import Message
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
+
+    from pipeline.harness.environment import Environment
 
 _EMPTY = "(empty)"  # some servers refuse a message without content
 
@@ -100,17 +101,28 @@ def task_message(environment: Environment) -> str:
 
 
 class Prompt:
-    """The messages of an episode's requests. It grows by two messages a turn, and forgets none."""
+    """The messages of an episode's requests: two more each turn, and none fewer but by compaction."""
 
     def __init__(self, environment: Environment, system: Message) -> None:
         self._config = environment.config
-        self._messages = [system, Message("user", task_message(environment))]
+        self._task = task_message(environment)
+        self._messages = [system, Message("user", self._task)]
+        self._compacted = 0
 
     def messages(self, state: State) -> tuple[Message, ...]:
         """Return the messages of the next request: the last one ends with the current state."""
+        if state.compacted > self._compacted:
+            self._compact(state)
         *before, last = self._messages
-        shown = observation.tail(state, has_bank=self._config.switches.evidence_bank)
+        shown = observation.tail(state, self._config)
         return (*before, replace(last, content=f"{last.content}\n\n{shown}"))
+
+    def _compact(self, state: State) -> None:
+        """Put stubs, in the first user message, for turns that leave the prompt (contract 7.4)."""
+        stubs = observation.stubs(state.history.exchanges[: state.compacted])
+        left = 2 * (state.compacted - self._compacted)
+        self._messages[1 : 2 + left] = [Message("user", f"{self._task}\n\n{stubs}")]
+        self._compacted = state.compacted
 
     def append(self, turn: Turn) -> None:
         """Add a turn's reply and observation."""

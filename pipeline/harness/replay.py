@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pipeline.harness.actions import Environment
 from pipeline.harness.controller import initial_state, step
+from pipeline.harness.environment import Environment
 from pipeline.harness.state import State
 from pipeline.harness.turn import Reply, Trace, Turn
 from pipeline.protocols import Outcome

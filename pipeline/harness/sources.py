@@ -13,6 +13,7 @@ import orjson
 from pipeline.errors import InvalidOperation
 
 _NAMED = 20  # ids that an error lists at most
+_Range = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -54,18 +55,25 @@ class Sources:
     """The registered sources, in order; the same served range is the same source."""
 
     entries: tuple[Source, ...] = ()
-    _by_range: Mapping[tuple[str, int, int], Source] = field(default_factory=dict, repr=False, compare=False)
+    _served: Mapping[_Range, tuple[Source, int]] = field(default_factory=dict, repr=False, compare=False)
 
     def register(
         self, document: str, start: int, end: int, text: str, tokens: int, turn: int
     ) -> tuple[Sources, Source]:
         """Return the sources with this range registered, and its source: an old one if it was read before."""
-        found = self._by_range.get((document, start, end))
-        if found:
-            return self, found
-        digest = sha256(text.encode()).hexdigest()
-        source = Source(f"s{len(self.entries) + 1}", document, start, end, digest, tokens, turn)
-        return Sources((*self.entries, source), {**self._by_range, (document, start, end): source}), source
+        served, entries = (document, start, end), self.entries
+        if served in self._served:
+            source = self._served[served][0]
+        else:
+            digest = sha256(text.encode()).hexdigest()
+            source = Source(f"s{len(entries) + 1}", document, start, end, digest, tokens, turn)
+            entries = (*entries, source)
+        return Sources(entries, {**self._served, served: (source, turn)}), source
+
+    def served_at(self, document: str, start: int, end: int) -> int | None:
+        """Return the turn at which exactly this range was last served, if it was."""
+        found = self._served.get((document, start, end))
+        return found[1] if found else None
 
     def get(self, source_id: str | None) -> Source | None:
         """Return the source with this id, if there is one."""

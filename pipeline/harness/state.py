@@ -21,6 +21,7 @@ from pipeline.harness.sources import Sources
 from pipeline.harness.turn import Reply
 
 EpisodeStatus = Literal["running", "answered", "turns_exhausted"]
+_SHOWN = 80  # characters of an expression that the rendered state repeats
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,13 @@ class Computed:
     text: str
     cited: tuple[str, ...]
     constants: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The compute in the rendered state and in a stub: one line, its expression cut."""
+        expression = " ".join(self.expression.split())
+        shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}…"
+        return f"{self.id} = {self.text} = {shown} [{', '.join(self.cited)}]"
 
     @cached_property
     def encoded(self) -> bytes:
@@ -51,10 +59,14 @@ class Computed:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A response and its observation, kept in full: one element of the interaction history H."""
+    """A response and its observation, kept in full: one element of the interaction history H.
+
+    `stub` is the line that stands for both in a prompt that has left them out (contract 7.4).
+    """
 
     reply: Reply
     observation: str
+    stub: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +104,8 @@ class Accepted:
 class State:
     """E (`evidence`), C (`conclusion`, or `notes`), H (`history`), and sources, computes and budget.
 
-    `conclusion` and `notes` are null in a variant that lacks them.
+    `conclusion` and `notes` are null in a variant that lacks them. The turns up to `compacted` are told in
+    the prompt by their stubs (contract 7.4); H has them in full.
     """
 
     budget: Budget
@@ -102,6 +115,7 @@ class State:
     sources: Sources = field(default_factory=Sources)
     computes: tuple[Computed, ...] = ()
     history: History = field(default_factory=History)
+    compacted: int = 0
     accepted: Accepted | None = None
 
     @property
@@ -129,6 +143,7 @@ class State:
             "sources": _fragments([source.encoded for source in self.sources.entries]),
             "computes": _fragments([computed.encoded for computed in self.computes]),
             "history": self.history.digest,
+            "compacted": self.compacted,
             "accepted": accepted and [accepted.answer, list(accepted.cited), list(accepted.computes)],
         }
         return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)

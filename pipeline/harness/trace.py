@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pipeline.harness.actions import Environment
+from pipeline.harness.environment import Environment
 from pipeline.harness.replay import turns
 from pipeline.harness.turn import Reply, Turn
 

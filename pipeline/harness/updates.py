@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from pipeline.harness.actions import Event
+from pipeline.harness import checks
 from pipeline.harness.conclusions import CODE, check_references, read_update
-from pipeline.harness.config import ConclusionRefs
+from pipeline.harness.environment import Environment, Event
 from pipeline.harness.forms import Sent, shown
-from pipeline.harness.operations import ConclusionUpdate, Revise, Upsert
+from pipeline.harness.operations import BatchRevise, ConclusionUpdate, Revise, Upsert
 from pipeline.harness.state import State
 from pipeline.harness.turn import Fault
+
+_EDITING = (Upsert, Revise, BatchRevise)  # a conclusion that comes with one is deferred (contract 2.4)
 
 
 @dataclass(frozen=True)
@@ -21,37 +23,38 @@ class Update:
     state: State
     error: Fault | None = None
     line: str | None = None
-    flags: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
     events: tuple[Event, ...] = ()
 
 
-def update(state: State, sent: Sent, refs: ConclusionRefs) -> Update:
-    """Apply the update that came with a valid operation; `state` is the state after that operation."""
+def update(environment: Environment, state: State, sent: Sent) -> Update:
+    """Apply the update that came with a well-formed operation, which has yet to be executed."""
     if sent.notes is not None:
         return _notes(state, sent)
     if sent.conclusion is not None and state.conclusion is not None:
-        return _conclusion(state, sent, refs)
+        return _conclusion(environment, state, sent)
     return Update(state)
 
 
-def _conclusion(state: State, sent: Sent, refs: ConclusionRefs) -> Update:
+def _conclusion(environment: Environment, state: State, sent: Sent) -> Update:
     read = read_update(sent.conclusion, state.evidence)
     if isinstance(read, Fault):
         return _refused(state, read)
-    if isinstance(sent.operation, Upsert | Revise):
+    if isinstance(sent.operation, _EDITING):
         return _deferred(state, sent.conclusion)
-    fault, flags = check_references(read, state.evidence, refs)
+    fault, flags = check_references(read, state.evidence, environment.config.conclusion_refs)
     if fault or state.conclusion is None:
         return _refused(state, fault) if fault else Update(state)
     given = [name for name in ConclusionUpdate.model_fields if getattr(read, name) is not None]
     event = {"event": "conclusion_merged", "lists": given}
-    return Update(replace(state, conclusion=state.conclusion.merge(read)), flags=flags, events=(event,))
+    warnings = (*flags, *checks.claims(environment, state, read))
+    return Update(replace(state, conclusion=state.conclusion.merge(read)), warnings=warnings, events=(event,))
 
 
 def _notes(state: State, sent: Sent) -> Update:
     if not isinstance(sent.notes, str):
         return _refused(state, Fault(CODE, f'notes must be a string, not {shown(sent.notes)}: "notes": "…"'))
-    if isinstance(sent.operation, Upsert | Revise):
+    if isinstance(sent.operation, _EDITING):
         return _deferred(state, sent.notes)
     event = {"event": "conclusion_merged", "lists": ["notes"]}
     return Update(replace(state, notes=sent.notes), events=(event,))

@@ -17,8 +17,8 @@ from pipeline.cli import main
 from tests.conftest import ROOT
 
 CASES = Path(os.environ.get("LONGHARNESS_SHARED") or ROOT.parent / "shared") / "cases"
-FILE = CASES / "contract" / "cases.json"
-NAMED = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else [{"name": "every case"}]
+FILES = [CASES / "contract" / name for name in ("cases.json", "extensions.json")]
+NAMED = [case for file in FILES if file.is_file() for case in json.loads(file.read_text(encoding="utf-8"))]
 OUTSIDE = (
     "a whole episode: search, read, admit, correct, compute, final",
     "an empty folder is unusable input",
@@ -35,7 +35,7 @@ def runner(shared: Path) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("case", NAMED, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", NAMED or [{"name": "every case"}], ids=lambda case: case["name"])
 def test_the_case_holds(
     case: dict[str, Any],
     runner: ModuleType,

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, settings
 from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
 from pipeline.harness import Reply, Turn
-from pipeline.harness.actions import Environment
 from pipeline.harness.config import HarnessConfig
 from pipeline.harness.controller import initial_state, step
+from pipeline.harness.environment import Environment
 from pipeline.harness.state import State
 from pipeline.protocols import AnswerFormat, TaskView
 from tests.variants import variant
@@ -128,6 +128,12 @@ class Episode:
         return turn.error.code
 
 
+def start(config: HarnessConfig, corpus: Corpus, task: TaskView) -> Episode:
+    """Open an episode of any configuration, over any corpus."""
+    environment = Environment(config, corpus, task)
+    return Episode(environment, initial_state(environment))
+
+
 def persistent(state: State) -> tuple[Any, ...]:
     """All of a state but what an invalid turn may change: history and the turn count."""
     left = state.budget.searches, state.budget.read_tokens
@@ -169,8 +175,7 @@ def episode(corpus: Corpus) -> Opener:
         config: HarnessConfig = variant(name)
         for key, value in budget.items():
             setattr(config.budget, key, value)
-        environment = Environment(config, over or corpus, TaskView("t", "What were the expenditures?", form))
-        return Episode(environment, initial_state(environment))
+        return start(config, over or corpus, TaskView("t", "What were the expenditures?", form))
 
     return opened
 

@@ -20,7 +20,16 @@ def test_3_18_a_compute_rests_on_active_evidence(admitted: Episode) -> None:
     turn = admitted.send(compute("(4400-4100)/4100*100"))
     assert turn.result == {"id": "c1", "value": 7.31707317073171, "operands": 4}
     assert turn.observation.splitlines()[0] == "[turn 8] compute: c1 = 7.31707317073171"
-    assert {"event": "computed", "id": "c1", "value": 7.31707317073171, "evidence": ["e1"]} in turn.log
+    assert turn.log == (
+        {
+            "event": "computed",
+            "id": "c1",
+            "expression": "(4400-4100)/4100*100",
+            "value": 7.31707317073171,
+            "evidence": ["e1"],
+            "constants": [],
+        },
+    )
 
 
 def test_3_18_literals_are_not_checked_against_the_evidence(admitted: Episode) -> None:

@@ -123,7 +123,7 @@ def test_5_3_the_tail_shows_active_evidence_conclusion_sources_and_budget(admitt
         )
     )
     admitted.send(revise("e1", "May was\n4,400", sources=("s2", "s1")))
-    assert tail(admitted.state, has_bank=True) == (
+    assert tail(admitted.state, admitted.environment.config) == (
         "=== state ===\n"
         "Active evidence:\n"
         "e2: also May [s1]\n"
@@ -144,7 +144,7 @@ def test_5_3_the_tail_shows_active_evidence_conclusion_sources_and_budget(admitt
 def test_6_the_tail_shows_what_the_variant_has(episode: Opener) -> None:
     def shown(name: str) -> str:
         opened = episode(name)
-        return tail(opened.state, has_bank=opened.environment.config.switches.evidence_bank)
+        return tail(opened.state, opened.environment.config)
 
     budget = "Budget: 200 turns, 60 searches, 1000000 read tokens left"
     assert shown("no_state") == f"=== state ===\nSources: none\n{budget}"
@@ -152,7 +152,7 @@ def test_6_the_tail_shows_what_the_variant_has(episode: Opener) -> None:
     assert shown("notes") == f"=== state ===\nActive evidence: none\nNotes: none\nSources: none\n{budget}"
     opened = episode("notes")
     opened.send(search(notes="one\ntwo"))
-    assert "\nNotes:\none\ntwo\nSources: none\n" in tail(opened.state, has_bank=True)
+    assert "\nNotes:\none\ntwo\nSources: none\n" in tail(opened.state, opened.environment.config)
 
 
 def test_5_5_document_text_is_fenced_and_never_altered(episode: Opener) -> None:

@@ -1,0 +1,64 @@
+"""The dependency view: what an answer rests on, from the log alone (contract 7.5)."""
+
+from __future__ import annotations
+
+from pipeline.harness.provenance import Provenance, provenance
+from tests.harness.conftest import JUNE, MARCH, SPAN, Opener, compute, final, op, read, revise, upsert
+
+
+def played(opened: Opener, name: str, *replies: dict[str, object]) -> Provenance:
+    episode = opened(name)
+    return provenance(event for reply in replies for event in episode.send(reply).log)
+
+
+def test_7_5_an_answer_leads_to_computes_evidence_and_sources(episode: Opener) -> None:
+    found = played(
+        episode,
+        "full",
+        read(SPAN, {"document": JUNE, "start": 18, "end": 86}),
+        upsert("4,100", sources=("s1",)),
+        revise("e1", "4,400", sources=("s2",)),
+        compute("4400 / 12", evidence=("e2",)),
+        compute("4400 / 11", evidence=("e2",)),
+        final("366.67", ("e2",), computes=["c1"]),
+    )
+    assert list(found.lines()) == [
+        "answer: 366.67",
+        "  c1 = 366.666666666667 = 4400 / 12",
+        "    e2",
+        f"      s2: {JUNE} [18:86]",
+        "  e2 (above)",
+        "aside:",
+        f"  s1: {MARCH} [26:79]",
+        "  e1 (superseded by e2)",
+        "  c2 = 400 = 4400 / 11",
+    ]
+    assert found.reached() == {"answer", "c1", "e2", "s2"}
+    assert {"from": "c1", "to": "e2"} in found.as_json()["edges"]
+    assert {"id": "s1", "kind": "source", "document": MARCH, "start": 26, "end": 79}.items() <= (
+        found.as_json()["nodes"][0].items()
+    )
+
+
+def test_7_5_an_answer_that_names_no_compute_rests_on_those_it_copies(episode: Opener) -> None:
+    found = played(
+        episode, "full", read(), upsert("4,100"), compute("4100 / 3"), compute("4100 / 7"), final("1,366.67")
+    )
+    assert found.rests_on("answer") == ("c1", "e1")
+
+
+def test_7_5_without_an_evidence_bank_it_rests_on_sources(episode: Opener) -> None:
+    found = played(
+        episode,
+        "no_state",
+        read(),
+        op("compute", expression="4100 / 2", sources=["s1"]),
+        op("final", answer="2050", sources=["s1"], computes=["c1"]),
+    )
+    assert found.edges == (("c1", "s1"), ("answer", "c1"), ("answer", "s1"))
+
+
+def test_7_5_an_episode_without_an_answer_has_all_aside(episode: Opener) -> None:
+    found = played(episode, "full", read(), upsert("4,100"), revise("e1", None), op("nonsense"))
+    assert list(found.lines()) == ["aside:", f"  s1: {MARCH} [26:79]", "  e1 (retracted)"]
+    assert not found.reached() and list(Provenance().lines()) == []
