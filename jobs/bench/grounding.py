@@ -1,10 +1,11 @@
-"""Grounding on real documents: which true operands are found, which seeded wrong ones are caught, at what cost.
+"""Grounding on real documents: true operands found, seeded wrong ones caught, and at what cost.
 
     python jobs/bench/grounding.py --shared ../shared
 
-True operands are those of the treasury questions' gold evidence: every printing of each (the span itself, where
-else it stands, earlier and later issues), as a calculator's literal, and in a statement with its unit. Each is
-looked up in a cited text that ends with its row: the row alone, its table, and windows of 4, 16 and 64 kB.
+True operands are those of the treasury questions' gold evidence: every printing of each (the span itself,
+where else it stands, earlier and later issues), as a calculator's literal, and in a statement with its unit.
+Each is looked up in a cited text that ends with its row: the row alone, its table, and windows of 4, 16 and
+64 kB.
 
 Wrong ones are drawn from the true with a fixed seed. One that by chance stands in the cited text, by a plain
 search for its digits that shares no code with what is measured, isn't wrong: those are counted apart.
@@ -43,6 +44,7 @@ class Operand:
 
     @property
     def row(self) -> tuple[int, int]:
+        """Where its line starts and ends."""
         end = self.document.find("\n", self.end)
         return self.document.rfind("\n", 0, self.start) + 1, end if end >= 0 else len(self.document)
 
@@ -145,7 +147,7 @@ KINDS: dict[str, Callable[[Operand, str, random.Random], str | None]] = {
 
 
 def stands(literal: str, text: str) -> bool:
-    """Say by a plain search whether a text has a number with these digits, grouped or not (with its minus)."""
+    """Say by a plain search whether a text has a number of these digits, grouped or not, with its minus."""
     number = Decimal(literal)
     whole, _, decimals = f"{abs(number):f}".partition(".")
     decimals = decimals.rstrip("0")
@@ -159,7 +161,7 @@ def stands(literal: str, text: str) -> bool:
 
 @dataclass
 class Tally:
-    """Of one kind: how many were drawn, stood in the text by chance, were caught, and which passed as true."""
+    """Of one kind: how many were drawn, stood in the text by chance, were caught; which passed as true."""
 
     drawn: int = 0
     chance: int = 0
@@ -261,9 +263,8 @@ def main() -> None:
         )
         print(f"  a random whole number is in the text: {', '.join(shares)}")
     median, highest, query = cost(gold)
-    print(
-        f"\n64 kB of grounds: {median:.1f} ms at the median, {highest:.1f} at most; a query {query:.4f} ms (CPU)"
-    )
+    print(f"\n64 kB of grounds: {median:.1f} ms at the median, {highest:.1f} at most (CPU)")
+    print(f"a query: {query:.4f} ms")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Numbers as documents write them: read from a text, found again in others, compared with a computed value.
+"""Numbers as documents write them: read from a text, found again in others, compared with computed values.
 
 Pure functions over strings, for extensions 7.1, 7.2 and 7.7 of the contract. What the harness makes of a
 number that isn't found is its own affair.
@@ -9,7 +9,7 @@ table's unit line, accounting signs and broken digit groups, or has bounds on ho
 """
 
 from pipeline.figures.answers import nearest, rounds_to
-from pipeline.figures.grounds import Grounds, Place, free
+from pipeline.figures.grounds import Grounds, Place, Text, free
 from pipeline.figures.quotations import quotations
 from pipeline.figures.reading import Figure, figures
 from pipeline.figures.units import unit_words
@@ -18,6 +18,7 @@ __all__ = [
     "Figure",
     "Grounds",
     "Place",
+    "Text",
     "figures",
     "free",
     "nearest",

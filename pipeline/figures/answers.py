@@ -41,12 +41,12 @@ def _exact(value: float | int) -> Decimal | None:
 
 
 def _readings(answer: Figure) -> Iterator[tuple[Decimal, int]]:
-    """Yield each value that the answer may mean, with its decimals (below 0: it is rounded to tens, …)."""
+    """Yield each value that the answer may mean, with its decimals (-1: rounded to tens)."""
     for shift in {0, answer.scale}:
         value = _CONTEXT.scaleb(answer.value, shift)
         yield value, answer.decimals - shift
         if answer.either_sign:
-            yield -value, answer.decimals - shift
+            yield value.copy_negate(), answer.decimals - shift
 
 
 def _is(written: Decimal, decimals: int, exact: Decimal) -> bool:

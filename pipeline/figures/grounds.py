@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 
 from pipeline.figures.quotations import Folded
 from pipeline.figures.reading import TOKEN, Figure, around, falls, is_mark, plain, read
 from pipeline.figures.units import SCALES, Declared, unit_words
 
 _FREE = frozenset((*range(11), 12, 52, 60, 100, 360, 365, 366, 1000, 10**6, 10**9, -1))
+_MOST = 1000  # places of one number that are judged, so that a text of nothing else costs no more
 _LITERAL = re.compile(r"(-?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?")
 
 
@@ -64,8 +66,8 @@ class _Claim:
     ) -> bool:
         """Say whether a text that writes it with `exponent` means it.
 
-        `beside` is the scale of the unit word there; `lines` are those of the unit line above, None if there is
-        none, and then `others` are those of all texts: a table's unit line may have been read apart.
+        `beside` is the scale of the unit word there; `lines` are those of the unit line above, None if there
+        is none, and then `others` are those of all texts: a table's unit line may have been read apart.
         """
         written, full = self.exponent - exponent, self.exponent + self.scale - exponent
         above = others if lines is None else lines
@@ -78,17 +80,88 @@ class _Claim:
         return full == 0 or full in above or (written == 0 and lines is None)
 
 
+# Patterns that are searched for in whole texts begin with a set of characters: `re` skips to those quickly.
+_DIGITS = re.compile("[0-9]+")
+_SHORT_YEAR = re.compile(
+    r"['’Yy](?:(?<=[CcFf].)(?<!\w..) ?['’]?|(?<!\w['’]))(?:[0-9]{2})?([0-9]{2})(?![0-9])"
+)
+# "1, 204", "1 204", "4,1 00": digits in groups of three, which a scan has broken.
+_BROKEN = re.compile(
+    r"[0-9](?<![0-9,.].)[0-9]{0,2}(?:, ?(?:[0-9]{3}|[0-9] [0-9]{2}|[0-9]{2} [0-9])| [0-9]{3})+"
+    r"(?:\.[0-9]+)?(?![0-9,])"
+)
+
+
+class Text:
+    """A text that was read once: where it has which number, and which unit lines.
+
+    `numbers` maps significant digits and their power of ten to (start, end, whether a year by its form).
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.declared = Declared(text)
+        self.numbers: dict[tuple[str, int], list[tuple[int, int, bool]]] = {}
+        numbers: dict[str, list[int]] = {}  # nearly all are plain, and most recur: made short work of
+        for match in TOKEN.finditer(text):
+            if match.lastgroup == "number" and text[match.start() - 1] != ".":
+                numbers.setdefault(match[0], []).append(match.start())
+            else:
+                self._add_special(match)
+        for digits, starts in numbers.items():
+            places = [(start, start + len(digits), False) for start in starts]
+            self.numbers.setdefault(normal(plain(digits)), []).extend(places)
+        self._add_rare()
+
+    def _add_special(self, match: re.Match[str]) -> None:
+        """Add what a fraction, a date, a range of years or a decimal without a zero says, and its parts."""
+        for reading in read(self.text, match):
+            self._add(*reading)
+        if match.lastgroup != "number":
+            for part in _DIGITS.finditer(self.text, *match.span()):
+                self._add(part[0], *part.span())
+        if match.lastgroup == "date" and match[0][-3] == "/":
+            self._add_years(match.end() - 2)
+
+    def _add(self, digits: str, start: int, end: int, year: bool = False) -> None:
+        self.numbers.setdefault(normal(digits), []).append((start, end, year))
+
+    def _add_years(self, start: int) -> None:
+        """Add the years that two digits may mean."""
+        for century in ("19", "20"):
+            self._add(century + self.text[start : start + 2], start, start + 2, True)
+
+    def _add_rare(self) -> None:
+        for match in _SHORT_YEAR.finditer(self.text):
+            self._add_years(match.start(1))
+        for match in _BROKEN.finditer(self.text):
+            if " " in match[0]:
+                self._add(plain(match[0]), *match.span())
+
+    @cached_property
+    def unit_words(self) -> tuple[str, ...]:
+        """The unit words that it has."""
+        return unit_words(self.text)
+
+    @cached_property
+    def folded(self) -> Folded:
+        """The text as quotations are looked up in it."""
+        return Folded(self.text)
+
+
 class Grounds:
     """What the cited texts say. Built once, asked often.
 
-    A number is looked up by its significant digits and then judged where it stands: its sign, the unit beside it,
-    the last unit line above. A claim with a minus needs a negative number, or one whose sign is formatting or in
-    words; a claim without one is a magnitude and matches either. A year must stand as one.
+    A number is looked up by its significant digits, then judged where it stands: its sign, the unit beside
+    it, the last unit line above. A claim with a minus needs a negative number, or one whose sign is
+    formatting or in words; a claim without one is a magnitude and matches either. A year must stand as one.
     """
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        """`texts` maps a label ("s1", "e1") to a text; a place names the first text that has what was asked."""
-        self._texts = {label: _Text(text) for label, text in texts.items()}
+    def __init__(self, texts: Mapping[str, str | Text]) -> None:
+        """`texts` maps a label ("s1", "e1") to a text, or to the `Text` that was kept of it: reading is what
+        costs. A place names the first text that has what was asked for.
+        """
+        self._texts = {label: text if isinstance(text, Text) else Text(text) for label, text in texts.items()}
         self._declared = frozenset[int]().union(*(text.declared.all() for text in self._texts.values()))
 
     def operand(self, literal: str) -> Place | None:
@@ -101,7 +174,7 @@ class Grounds:
 
     def figure(self, figure: Figure) -> Place | None:
         """Find a statement's or an answer's number by value, also scaled by units (contract 7.2, 7.7)."""
-        significant, exponent = normal(f"{abs(figure.value):f}")
+        significant, exponent = normal(f"{figure.value.copy_abs():f}")
         negative = figure.value < 0 and not figure.either_sign
         return self._find(_Claim(significant, exponent, figure.scale, negative, figure.year))
 
@@ -120,12 +193,13 @@ class Grounds:
     def _find(self, claim: _Claim) -> Place | None:
         for label, text in self._texts.items():
             for exponent in claim.written():
-                for start, end, year in text.numbers.get((claim.significant, exponent), ()):
+                places = text.numbers.get((claim.significant, exponent), ())
+                for start, end, year in islice(places, _MOST):
                     if self._means(text, claim, exponent, start, end, year):
                         return Place(label, text.text.count("\n", 0, start) + 1)
         return None
 
-    def _means(self, text: _Text, claim: _Claim, exponent: int, start: int, end: int, year: bool) -> bool:
+    def _means(self, text: Text, claim: _Claim, exponent: int, start: int, end: int, year: bool) -> bool:
         if claim.year or year:
             bare = year or end - start == 4
             return bare and claim.exponent == exponent and not claim.scale
@@ -135,67 +209,3 @@ class Grounds:
         if claim.negative and not (seen.negative or seen.either_sign or falls(text.text, start, end)):
             return False
         return claim.is_scaled(exponent, seen.scale, text.declared.at(start), self._declared)
-
-
-# Patterns that are searched for in whole texts begin with a set of characters: `re` skips to those quickly.
-_SHORT_YEAR = re.compile(
-    r"['’Yy](?:(?<=[CcFf].)(?<!\w..) ?['’]?|(?<!\w['’]))(?:[0-9]{2})?([0-9]{2})(?![0-9])"
-)
-# "1, 204", "1 204", "4,1 00": digits in groups of three, which a scan has broken.
-_BROKEN = re.compile(
-    r"[0-9](?<![0-9,.].)[0-9]{0,2}(?:, ?(?:[0-9]{3}|[0-9] [0-9]{2}|[0-9]{2} [0-9])| [0-9]{3})+"
-    r"(?:\.[0-9]+)?(?![0-9,])"
-)
-_MARKED = re.compile(r"/(?<=[0-9]/)(?![0-9])")  # the end of "1,2041/": 1,204 and a footnote
-_GROUPED = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+)[0-9]{1,2}\Z")
-
-
-class _Text:
-    """One text: where it has which number, by significant digits and power of ten, and its unit lines."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.declared = Declared(text)
-        self._written: dict[str, list[tuple[int, int, bool]]] = {}
-        for match in TOKEN.finditer(text):
-            start, end = match.span()
-            if match.lastgroup == "number" and text[start - 1 : start] != ".":
-                self._add(match[0], start, end)
-                continue
-            for reading in read(text, match):
-                self._add(*reading)
-            if match.lastgroup != "number":
-                for part in re.finditer("[0-9]+", match[0]):
-                    self._add(part[0], start + part.start(), start + part.end())
-                if match[0][-3:-2] == "/":
-                    self._add_years(end - 2)
-        self._add_rare()
-        self.numbers: dict[tuple[str, int], list[tuple[int, int, bool]]] = {}
-        for digits, places in self._written.items():
-            self.numbers.setdefault(normal(plain(digits)), []).extend(places)
-
-    def _add(self, digits: str, start: int, end: int, year: bool = False) -> None:
-        self._written.setdefault(digits, []).append((start, end, year))
-
-    def _add_years(self, start: int) -> None:
-        """Add the years that two digits may mean."""
-        for century in ("19", "20"):
-            self._add(century + self.text[start : start + 2], start, start + 2, True)
-
-    def _add_rare(self) -> None:
-        for match in _SHORT_YEAR.finditer(self.text):
-            self._add_years(match.start(1))
-        for match in _BROKEN.finditer(self.text):
-            if " " in match[0]:
-                self._add(match[0], *match.span())
-        for slash in _MARKED.finditer(self.text):
-            if grouped := _GROUPED.search(self.text, max(0, slash.start() - 24), slash.start()):
-                self._add(grouped[1], *grouped.span(1))
-
-    @cached_property
-    def unit_words(self) -> tuple[str, ...]:
-        return unit_words(self.text)
-
-    @cached_property
-    def folded(self) -> Folded:
-        return Folded(self.text)

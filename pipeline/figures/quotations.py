@@ -29,7 +29,7 @@ class Folded:
         self._words = list(accumulate(len(line.split()) for line in text.split("\n")))
 
     def line(self, quoted: str) -> int | None:
-        """Return the line, from 1, on which a quotation begins; a comma or stop at its end may be the quoter's."""
+        """Return the line, from 1, on which a quotation begins; a stop at its end may be the quoter's."""
         wanted = fold(quoted).rstrip(" .,;:")
         position = self._text.find(wanted) if wanted else -1
         if position < 0:

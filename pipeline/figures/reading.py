@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -16,11 +15,11 @@ from pipeline.figures.units import beside
 class Figure:
     """A number as a text writes it. `text == whole[start:end]`, in code points.
 
-    `value` is signed and as written, before any scaling: 5.2 for "5.2%", -1204 for "(1,204)", 2.5 for "2-1/2".
-    `scale` is the power of ten that its own unit word declares: 6 for "4.1 million", -2 for percent, else 0.
-    `either_sign`: its sign is formatting or in words, so it may mean either: in parentheses, after a detached
-    dash, beside "decrease" or "deficit". `year`: it stands as a year ("May 1942", "fiscal 1942", or the 42 of
-    "1941-42", whose value is 1942).
+    `value` is signed and as written, before any scaling: 5.2 for "5.2%", -1204 for "(1,204)", 2.5 for
+    "2-1/2". `scale` is the power of ten that its own unit word declares: 6 for "4.1 million", -2 for percent,
+    else 0. `either_sign`: its sign is formatting or in words, so it may mean either: in parentheses, after a
+    detached dash, beside "decrease" or "deficit". `year`: it stands as a year ("May 1942", "fiscal 1942", or
+    the 42 of "1941-42", whose value is 1942).
     """
 
     text: str
@@ -33,7 +32,7 @@ class Figure:
     year: bool = False
 
 
-# A pattern that is searched for in whole texts begins with a set of characters: `re` skips to those quickly.
+# What is searched for in whole texts begins with a set of characters: `re` skips to those quickly.
 TOKEN = re.compile(
     r"[0-9¼½¾⅛⅜⅝⅞](?:(?<![0-9.,/].)(?:"
     r"(?P<fraction>(?<=[¼½¾⅛⅜⅝⅞])|[0-9]{0,2} ?[¼½¾⅛⅜⅝⅞]"
@@ -43,8 +42,10 @@ TOKEN = re.compile(
     r")|(?P<number>(?<=[0-9])(?:[0-9]{0,2}(?:(?:\.[0-9]{3}){2,}(?![0-9])"  # 1.779.352
     r"|(?:[,\u00a0\u202f][0-9]{3})+(?![0-9])(?:\.[0-9]+)?)|[0-9]*(?:\.[0-9]+)?)))"
 )
+_GROUPING = re.compile("[,\u00a0\u202f ]")
 _VULGAR = dict(zip("¼½¾⅛⅜⅝⅞", ("1/4", "1/2", "3/4", "1/8", "3/8", "5/8", "7/8"), strict=True))
-_OPENING = frozenset("(-−–+$€£¥rpe")
+_CURRENCY = frozenset("$€£¥")
+_OPENING = _CURRENCY | frozenset("(-−–+rpe")
 _BEFORE = re.compile(
     r"(?:[$€£¥] ?)?(?P<open>\( ?)?(?:(?:(?<![\w.,%)])|(?<=\b[rpe]))(?P<sign>[-−–+])(?P<gap> ?))?"
     r"(?P<currency>[$€£¥] ?(?P<inner>[-−–])?)?\Z"
@@ -76,25 +77,22 @@ class Around:
 
 def around(text: str, start: int, end: int) -> Around:
     """Read what stands around the digits at `start` to `end`."""
-    begin, negative, either, opened, currency = start, False, False, False, False
+    begin, negative, either, opened, currency = start, False, False, -1, False
     if text[start - 1 : start] in _OPENING or text[max(0, start - 2) : start - 1] in _OPENING:
         match = _BEFORE.search(text, max(0, start - 8), start)
         assert match  # each part is optional
-        begin, opened = match.start(), bool(match["open"])
-        currency = "$" in match[0] or "€" in match[0] or "£" in match[0]
-        minus = match["sign"] if match["sign"] != "+" else None
-        negative, either = bool(match["inner"] or (minus and not match["gap"])), bool(minus and match["gap"])
+        begin, opened = match.start(), match.start("open")
+        currency = not _CURRENCY.isdisjoint(match[0])
+        dash = match["sign"] not in (None, "+")
+        negative, either = bool(match["inner"]) or (dash and not match["gap"]), dash and bool(match["gap"])
     scale, after = beside(text, end, currency)
-    if opened:
-        if text[after : after + 1] == ")":
-            after += 1
-            closed = True
-        else:
-            closed = ")" in text[end:after]
+    if opened >= 0 and ")" in text[end : after + 1]:
         # "Total receipts (6)": a column's number or a footnote's mark, not minus six.
         mark = end - start <= 2 and not scale and text[max(0, begin - 2) : begin - 1].isalpha()
-        negative = either = closed and not mark
-        begin = begin if closed else begin + text[begin:start].index("(") + 1
+        negative = either = not mark
+        after += text[after : after + 1] == ")"
+    elif opened >= 0:
+        begin = opened + 1
     elif text[after : after + 1] in ("-", "−") and not text[after + 1 : after + 2].strip():
         either = True
     return Around(begin, after, negative, either, scale)
@@ -134,11 +132,8 @@ def read(text: str, match: re.Match[str]) -> list[Reading]:
     """Return what a match of `TOKEN` says: two years for "1941-42", nothing for "2/" or "3/31/25"."""
     (start, end), written = match.span(), match[0]
     if match.lastgroup == "number":
-        if (
-            text[start - 1 : start] == "."
-            and written.isdigit()
-            and not _DOTTED.search(text, start - 2, start)
-        ):
+        dot = text[start - 1 : start] == "." and written.isdigit()
+        if dot and not _DOTTED.search(text, start - 2, start):
             return [Reading("0." + written, start - 1, end)]
         return [] if is_mark(text, start, end) else [Reading(plain(written), start, end)]
     if match.lastgroup == "range":
@@ -153,9 +148,10 @@ def read(text: str, match: re.Match[str]) -> list[Reading]:
 def figures(text: str) -> tuple[Figure, ...]:
     """Return the numbers of a text, in order. Linear in its length; never raises.
 
-    Not counted: digits glued to letters or an apostrophe (Q3, 10-K, 10-year, 1990s, FY1942, s1, '42), footnote
-    marks ("2/"), a list's item numbers at the start of a line, and of an all-digit date (3/31/25, 2025-03-31)
-    all but a year of four digits, because dates are rewritten freely.
+    Not counted: digits glued to letters or an apostrophe (Q3, 10-K, 10-year, 1990s, FY1942, s1, '42),
+    footnote marks ("2/"), a list's item numbers at the start of a line, and of a date in digits (3/31/25,
+    2025-03-31) all but a year of four digits, because dates are rewritten freely. The range of years
+    "1941-42" is two years. Letters that a scan put for digits ("l,204") are not guessed.
     """
     items = {match.end() - 1 for match in _ITEM.finditer(text)}
     turning = [match.start() for match in _FALL.finditer(text)]
@@ -178,11 +174,19 @@ def _figure(text: str, match: re.Match[str], reading: Reading, turning: list[int
         text[seen.start : seen.end],
         seen.start,
         seen.end,
-        -value if seen.negative else value,
+        value.copy_negate() if seen.negative else value,
         len(digits.partition(".")[2]),
         seen.scale,
         seen.either_sign or (not year and near and falls(text, start, end)),
-        year or (len(digits) == 4 == end - start and bool(_YEAR.search(text, max(0, start - 20), start))),
+        year or (not seen.scale and _is_year(text, start, digits)),
+    )
+
+
+def _is_year(text: str, start: int, digits: str) -> bool:
+    """Say whether a plain number stands as a year: after a month, "fiscal", "in" and the like."""
+    plausible = len(digits) == 4 and digits.isdigit() and "1500" <= digits < "2200"
+    return (
+        plausible and text.startswith(digits, start) and bool(_YEAR.search(text, max(0, start - 20), start))
     )
 
 
@@ -217,8 +221,8 @@ def _following(years: str) -> str:
 
 def plain(written: str) -> str:
     """Return digits without what groups them: "1,204.50" as "1204.50"."""
+    if written.isdigit():
+        return written
     if written.count(".") > 1:
         written = written.replace(".", "")
-    for separator in ",\u00a0\u202f ":
-        written = written.replace(separator, "")
-    return written
+    return _GROUPING.sub("", written)
