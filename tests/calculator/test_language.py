@@ -70,30 +70,30 @@ from tests.calculator.expressions import message, steady, value
         ("1e308 * 1e-308", 1),
     ],
 )
-def test_an_expression_has_its_value(expression: str, expected: float) -> None:
+def test_3_19_an_expression_has_its_value(expression: str, expected: float) -> None:
     assert value(expression) == pytest.approx(expected, rel=1e-14, abs=1e-15)
 
 
-def test_a_value_has_fifteen_significant_digits() -> None:
+def test_3_19_a_value_has_fifteen_significant_digits() -> None:
     assert evaluate("4400 / 12") == Value(366.666666666667, "366.666666666667", 2, (), ("4400", "12"))
     assert evaluate("2 / 3 * 1e-9").text == "6.66666666666667e-10"
     assert evaluate("1234567890123456789").text == "1234567890123460000"
     assert evaluate("-0.0").text == "0"
 
 
-def test_a_comparison_is_shown_as_true_or_false() -> None:
+def test_3_19_a_comparison_is_shown_as_true_or_false() -> None:
     assert evaluate("3 > 2") == Value(True, "true", 2, (), ("3", "2"))
     assert evaluate("3 < 2").text == "false"
 
 
-def test_rounding_shows_its_decimals_beside_the_unrounded_value() -> None:
+def test_3_19_rounding_shows_its_decimals_beside_the_unrounded_value() -> None:
     assert evaluate("round(2/3, 4)").text == "0.6667 (unrounded 0.666666666666667)"
     assert evaluate("round(1.999, 2)").text == "2.00 (unrounded 1.999)"
     assert evaluate("round(1250, -2)").text == "1200 (unrounded 1250)"
     assert evaluate("round(2/3, 2) * 100").text == "67"
 
 
-def test_list_functions_say_how_many_numbers_they_got() -> None:
+def test_3_19_list_functions_say_how_many_numbers_they_got() -> None:
     result = evaluate("sum(1,234, 5)")
     assert (result.value, result.operands) == (240, 3)
     assert result.notes == ("sum got 3 numbers", "1,234 is 2 numbers; write 1234 if it is one")
@@ -103,7 +103,7 @@ def test_list_functions_say_how_many_numbers_they_got() -> None:
     assert evaluate("1 + 2 + 3").operands == 3
 
 
-def test_no_hint_where_no_thousands_comma_is_meant() -> None:
+def test_3_19_no_hint_where_no_thousands_comma_is_meant() -> None:
     assert evaluate("sum(1234, 567)").notes == ("sum got 2 numbers",)
     assert evaluate("sum(1, 234)").notes == ("sum got 2 numbers",)
 
@@ -138,7 +138,7 @@ def test_no_hint_where_no_thousands_comma_is_meant() -> None:
         ("11 < 13 <= 17", ["11", "13", "17"]),
     ],
 )
-def test_literals_are_the_figures_but_for_exponents_decimals_bases_and_percentages(
+def test_7_1_literals_are_the_figures_but_for_exponents_decimals_bases_and_percentages(
     expression: str, literals: list[str]
 ) -> None:
     assert list(evaluate(expression).literals) == literals
@@ -154,7 +154,7 @@ def test_literals_are_the_figures_but_for_exponents_decimals_bases_and_percentag
         max_leaves=12,
     )
 )
-def test_arithmetic_is_pythons(expression: str) -> None:
+def test_3_19_arithmetic_is_pythons(expression: str) -> None:
     try:
         expected = eval(expression)
     except ZeroDivisionError:
@@ -166,7 +166,7 @@ def test_arithmetic_is_pythons(expression: str) -> None:
         assert "true or false" in refused.message
 
 
-def test_the_contract_cases_expressions_have_their_values(shared: Path) -> None:
+def test_3_19_the_contract_cases_expressions_have_their_values(shared: Path) -> None:
     cases = json.loads((shared / "cases/contract/cases.json").read_text(encoding="utf-8"))
     checked = 0
     for case in cases:

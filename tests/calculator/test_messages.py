@@ -70,6 +70,6 @@ from tests.calculator.expressions import message
         ("cagr(-1, 2, 3)", ["above 0"]),
     ],
 )
-def test_a_message_says_what_to_send_instead(expression: str, parts: list[str]) -> None:
+def test_3_19_a_message_says_what_to_send_instead(expression: str, parts: list[str]) -> None:
     told = message(expression)
     assert all(part in told for part in parts), told
