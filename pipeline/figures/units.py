@@ -17,6 +17,7 @@ _NAMES = {
     "th": "thousand", "mi": "million", "bi": "billion", "tr": "trillion", "pe": "percent",
     "00": "thousand", "mn": "million", "bn": "billion", "tn": "trillion", "pc": "percent", "%": "percent",
 }  # fmt: skip
+_ZEROS = frozenset("$€£¥'’")
 _LETTERS = {"k": 3, "m": 6, "b": 9, "t": 12}
 _BESIDE = re.compile(r"\)?[\s-]{0,2}(?=[A-Za-z%])")
 # What makes a word a declaration: "(In millions of dollars)", "Amounts in billions", "$ thousands", "(000s)".
@@ -26,8 +27,9 @@ _HEADING = re.compile(r"[a-z]+s of [A-Z$a-z]", re.IGNORECASE)
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
     for match in _WORD.finditer(text):
-        name = _NAMES.get(match[0][:2].lower())
-        if name and (match[0][0] in "%0" or not text[match.start() - 1 : match.start()].isalpha()):
+        name, before = _NAMES.get(match[0][:2].lower()), text[match.start() - 1 : match.start()]
+        # "000s" and "$000" are a unit, "1 000" is a number.
+        if name and (before in _ZEROS if match[0] == "000" else match[0] == "%" or not before.isalpha()):
             yield name, match.start(), match.end()
 
 

@@ -135,7 +135,7 @@ def test_quotations_are_straight_or_curly_and_no_inch_marks() -> None:
 def test_unit_words_are_found_in_each_spelling() -> None:
     assert unit_words("5 %, $3bn, 4 thousands") == ("thousand", "billion", "percent")
     assert unit_words("per cent; ($000s); millionaires") == ("thousand", "percent")
-    assert unit_words("a thing") == ()
+    assert unit_words("a thing, 1 000 or 2,000 of them") == ()
 
 
 @given(ODD | st.text(max_size=60))
@@ -166,6 +166,7 @@ def test_7_2_a_text_grounds_its_own_numbers(text: str) -> None:
         "1-",
         "1/2 ",
         "1, 204 ",
+        "204, ",
         "(",
         "-",
         "$ ",
