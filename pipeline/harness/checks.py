@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pipeline.errors import InvalidOperation
-from pipeline.figures import Figure, Grounds, Place, figures, free, nearest, quotations, rounds_to
+from pipeline.figures import Grounds, Place, figures, free, nearest, quotations, rounds_to
 from pipeline.harness.config import Check
 from pipeline.harness.environment import Environment
 from pipeline.harness.operations import ConclusionUpdate, Statement
@@ -182,15 +182,14 @@ def _sources(environment: Environment, state: State, source_ids: Sequence[str]) 
 
 
 def _places(state: State, text: str, grounds: Sequence[Grounds]) -> tuple[list[tuple[str, Place]], list[str]]:
-    """Where each number and quotation of a text stands, and those that stand nowhere."""
+    """Where each number of a text stands, and the numbers and quotations that stand nowhere."""
     places, missing, values = list[tuple[str, Place]](), list[str](), _values(state).values()
-    sought: list[tuple[str, Figure | None]] = [(figure.text, figure) for figure in figures(text)]
-    for shown, figure in [*sought, *((quoted, None) for quoted in quotations(text))]:
-        place = _any(each.figure(figure) if figure else each.quotation(shown) for each in grounds)
-        if place:
-            places.append((shown, place))
-        elif figure is None or not any(rounds_to(figure, value) for value in values):
-            missing.append(shown)
+    for figure in figures(text):
+        if place := _any(each.figure(figure) for each in grounds):
+            places.append((figure.text, place))
+        elif not any(rounds_to(figure, value) for value in values):
+            missing.append(figure.text)
+    missing += (each for each in quotations(text) if not _any(ground.quotation(each) for ground in grounds))
     return places, missing
 
 
@@ -209,9 +208,9 @@ def _lacking(statement: str, grounds: Sequence[Grounds]) -> list[str]:
 
 
 def _found(places: Sequence[tuple[str, Place]]) -> str:
-    """`: 4,400 and 1942 in s1, line 3; …`, in the order of the statement."""
+    """`: s1 line 3 has 1942, 4,400; …`, in the order of the statement."""
     lines = [
-        f"{', '.join(shown for shown, _ in group)} in {place.label}, line {place.line}"
+        f"{place.label} line {place.line} has {', '.join(shown for shown, _ in group)}"
         for place, group in groupby(places, key=lambda found: found[1])
     ]
     return f": {'; '.join(lines)}" if lines else ""

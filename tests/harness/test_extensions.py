@@ -161,7 +161,7 @@ def test_7_2_each_item_is_held_against_its_own_sources(beyond: Opener) -> None:
     assert turn.result
     assert [item["id"] for item in turn.result["items"]] == ["e1", None, None]
     assert {item["error"]["code"] for item in turn.result["items"][1:]} == {"ungrounded_statement"}
-    assert "item 0: e1: 1942, 4,400 in s2, line 1" in turn.observation
+    assert "item 0: e1: s2 line 1 has 1942, 4,400" in turn.observation
     assert "4,300 is not in s2" in turn.observation and "Revised is not in s2" in turn.observation
 
 
@@ -181,7 +181,7 @@ def test_7_2_a_replacement_is_held_against_its_sources(beyond: Opener) -> None:
     episode.play(upsert("4,100", sources=("s1",)))
     assert episode.refused(revise("e1", "4,401", sources=("s2",))) == "ungrounded_statement"
     turn = episode.send(revise("e1", "4,400", sources=("s2",)))
-    assert turn.observation == "[turn 4] evidence: e1 superseded by e2: 4,400 in s2, line 1"
+    assert turn.observation == "[turn 4] evidence: e1 superseded by e2: s2 line 1 has 4,400"
 
 
 def test_7_2_a_unit_word_that_no_source_has_is_warned_of_even_if_enforced(beyond: Opener) -> None:

@@ -79,7 +79,7 @@ _SOURCE = re.compile(
 )
 _NEXT = re.compile(r"next: .* from (\d+)")
 _FENCE = re.compile(r"^(?P<fence>`{3,})text\n(?P<text>.*?)\n(?P=fence)$", re.DOTALL | re.MULTILINE)
-_ITEM = re.compile(r"^item \d+: (?:(e\d+)$|refused)", re.MULTILINE)
+_ITEM = re.compile(r"^item \d+: (?:(e\d+)(?:: .*)?$|refused)", re.MULTILINE)
 
 
 @lru_cache(maxsize=1024)

@@ -30,13 +30,15 @@ from pipeline.backbone.reference.reading import Text, stitch
 from pipeline.backbone.reference.replies import Operation, Reply
 
 BATCH = 20  # statements in one upsert
+REMINDED = "unresolved items are open"  # a final that is refused for these may be sent again
 LAST_TURNS = 4  # turns kept to answer with what there is
 
 
 def next_reply(conversation: Conversation) -> Reply | None:
     """The policy's reply to a request; None when it gives up. The same request gives the same reply."""
     last = conversation.turns[-1] if conversation.turns else None
-    if last and last.operation.get("name") == "final" and not last.observation.valid:
+    refused = last and last.operation.get("name") == "final" and not last.observation.valid
+    if last and refused and REMINDED not in last.observation.summary:
         return None  # it would only send the same answer again, until the turns run out
     question = read_question(conversation.question, conversation.answer_format)
     texts = stitch(served for turn in conversation.turns for served in turn.observation.served)
@@ -44,7 +46,7 @@ def next_reply(conversation: Conversation) -> Reply | None:
     thought, operation = episode.step()
     if operation["name"] == "evidence":
         return Reply(thought, operation)
-    conclusion, notes = episode.update()
+    conclusion, notes = episode.update(closing=operation["name"] == "final")
     return Reply(thought, operation, conclusion, notes)
 
 
@@ -200,10 +202,10 @@ class _Episode:
 
     # ---- conclusion
 
-    def update(self) -> tuple[Mapping[str, Any] | None, str | None]:
-        """The conclusion or the notes as they stand, sent when new: at first, and after evidence was seen."""
+    def update(self, closing: bool) -> tuple[Mapping[str, Any] | None, str | None]:
+        """The conclusion or the notes, sent when new: at first, after evidence was seen, and at the close."""
         turns, able = self.conversation.turns, self.conversation.operations
-        if turns and turns[-1].operation.get("name") != "evidence":
+        if turns and turns[-1].operation.get("name") != "evidence" and not closing:
             return None, None
         established, gaps = self._claims(), self._gaps()
         if able.notes:
