@@ -256,7 +256,8 @@ def main() -> None:
         for kind, tally in caught(gold, length, options.seed).items():
             print(
                 f"  {kind:<24} drawn {tally.drawn:>5}, by chance in the text {tally.chance:>4},"
-                f" caught of the others {tally.rate:>7.2%}  {tally.passed[:2] or ''}"
+                f" caught of the others {tally.rate:>7.2%}, of all {tally.caught / tally.drawn:>7.2%}"
+                f"  {tally.passed[:2] or ''}"
             )
         shares = (
             f"{digits} digits {present(gold, length, digits, options.seed):.1%}" for digits in range(2, 7)
