@@ -18,16 +18,43 @@ Status = Literal["answered", "turns_exhausted", "model_request_failed", "interru
 
 
 @dataclass(frozen=True)
-class Message:
-    """One chat message. It is serialised once, however often an append-only prompt repeats it."""
+class ToolCall:
+    """A native tool call. `arguments` is JSON text as the model wrote it, which may not parse."""
 
-    role: Literal["system", "user", "assistant"]
+    id: str
+    name: str
+    arguments: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The call as the chat completions API has it."""
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message. It is serialised once, however often an append-only prompt repeats it.
+
+    `tool_calls` are an assistant's; `tool_call_id` names the call that a message of role `tool` answers.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
 
     @cached_property
     def encoded(self) -> bytes:
         """The message as a JSON object of the chat completions API."""
-        return orjson.dumps({"role": self.role, "content": self.content})
+        fields: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.tool_calls:
+            fields["tool_calls"] = [call.as_json() for call in self.tool_calls]
+        if self.tool_call_id is not None:
+            fields["tool_call_id"] = self.tool_call_id
+        return orjson.dumps(fields)
 
 
 @dataclass(frozen=True)
@@ -41,11 +68,16 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Request:
-    """One request to a backbone: the prompt, the form asked of the reply, and the episode it is for."""
+    """One request to a backbone: the prompt, the form asked of the reply, and the episode it is for.
+
+    The form is a JSON schema, or tools of the chat completions API with its `tool_choice`, or neither.
+    """
 
     messages: tuple[Message, ...]
     max_tokens: int
     schema: Json | None = None
+    tools: tuple[Json, ...] = ()
+    tool_choice: str = "auto"
     sampling: Sampling = Sampling()
     seed: int = 0
     episode: str = ""
@@ -86,6 +118,7 @@ class Completion:
     replica: str
     seconds: float
     requests: tuple[RequestRecord, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class Backbone(Protocol):

@@ -88,6 +88,7 @@ class ChatClient:
                     replica=record.replica,
                     seconds=time.monotonic() - started,
                     requests=tuple(records),
+                    tool_calls=reply.tool_calls,
                 )
             if reply.kind == "schema_unsupported":
                 schema = False
@@ -132,7 +133,7 @@ class ChatClient:
                 body = await response.read()
                 if status != 200:
                     said = self._redacted(body.decode("utf-8", "replace").strip())
-                    kind = classify(status, said, schema=schema)
+                    kind = classify(status, said, schema=schema, tools=bool(request.tools))
                     return Failure(kind, f"status {status}: {said[:_SAID]}", _after(response.headers)), status
                 return decode(body), status
         except TimeoutError as error:
@@ -206,7 +207,7 @@ def _label(url: str) -> str:
 def _judged(reply: Reply) -> Reply | Failure:
     if reply.refusal or reply.finish == "content_filter":
         return Failure("refused", reply.refusal or "finish_reason content_filter")
-    if not reply.text and reply.finish != "length":
+    if not reply.text and not reply.tool_calls and reply.finish != "length":
         return Failure("empty", f"finish_reason {reply.finish}")
     return reply
 

@@ -33,6 +33,12 @@ FAULTS: Mapping[str, Fault] = {
     "not_found": Fault("infrastructure", False, False, "check the URL (to /v1) and backbone.model"),
     "context_overflow": Fault("model", False, False, "the prompt no longer fits the model's context window"),
     "schema_unsupported": Fault("model", False, False, "the server takes no JSON schema"),
+    "tools_unsupported": Fault(
+        "infrastructure",
+        False,
+        False,
+        "serve the model with its tool-call parser, or set harness.action.mode",
+    ),
     "refused": Fault("model", False, False, "the provider's filter refused it"),
     "empty": Fault("model", True, False, "the model ended its reply without text"),
     "bad_request": Fault("model", False, False, "the server refused the request as invalid"),
@@ -68,6 +74,7 @@ _OVERFLOW = re.compile(
 )
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 _SCHEMA = re.compile(r"response_format|json_schema|structured.?output|guided|grammar", re.IGNORECASE)
+_TOOLS = re.compile(r"\btool|\bfunction.?call", re.IGNORECASE)
 
 # The first row that matches an error status and its body gives the kind.
 _ROWS: tuple[tuple[Container[int], re.Pattern[str], str], ...] = (
@@ -80,14 +87,16 @@ _ROWS: tuple[tuple[Container[int], re.Pattern[str], str], ...] = (
     ({408, 504}, _ANY, "timeout"),
     ({425, 429}, _ANY, "rate_limited"),
     ({400, 415, 422, 501}, _SCHEMA, "schema_unsupported"),
+    ({400, 415, 422, 501}, _TOOLS, "tools_unsupported"),
     (range(400, 500), _ANY, "bad_request"),
     (range(500, 600), _ANY, "server_error"),
 )
 
 
-def classify(status: int, body: str, *, schema: bool) -> str:
-    """Return the kind of failure of an error reply; `schema`: the request asked for a JSON schema."""
+def classify(status: int, body: str, *, schema: bool, tools: bool = False) -> str:
+    """Return the kind of failure of an error reply; `schema`, `tools`: what the request asked for."""
+    asked = {"schema_unsupported": schema, "tools_unsupported": tools}
     for statuses, pattern, kind in _ROWS:
-        if status in statuses and pattern.search(body) and (schema or kind != "schema_unsupported"):
+        if status in statuses and pattern.search(body) and asked.get(kind, True):
             return kind
     return "malformed"

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from pydantic import BaseModel, Field
 
-from pipeline.protocols import Request, Usage
+from pipeline.protocols import Request, ToolCall, Usage
 
 
 def encode(request: Request, model: str, *, schema: bool) -> bytes:
     """Return the body of a request; its messages' own bytes are joined, not serialised again.
 
-    `schema` says whether the request's JSON schema is sent, for the server to constrain the reply with.
-    The seed that is sent counts the messages in: with one and the same for all its turns, an episode would
-    draw in each what it drew in the last.
+    `schema` says whether the request's JSON schema is sent, for the server to constrain the reply with. With
+    tools goes the API's own word for one call a reply.
     """
-    fields = {
+    fields: dict[str, Any] = {
         "model": model,
         "max_tokens": request.max_tokens,
-        "seed": request.seed + len(request.messages),
+        "seed": request.seed,
         "temperature": request.sampling.temperature,
         "top_p": request.sampling.top_p,
     }
     if schema:
         form = {"name": "operation", "schema": request.schema, "strict": True}
         fields["response_format"] = {"type": "json_schema", "json_schema": form}
+    if request.tools:
+        fields |= {
+            "tools": request.tools,
+            "tool_choice": request.tool_choice,
+            "parallel_tool_calls": False,
+        }
     fields |= request.sampling.extra
     head = orjson.dumps({name: value for name, value in fields.items() if value is not None})
     messages = b",".join(message.encoded for message in request.messages)
@@ -43,6 +49,20 @@ class Reply:
     finish: str
     usage: Usage | None
     model: str | None
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+class _Function(BaseModel):
+    name: str
+    arguments: str | None = None
+
+
+class _Call(BaseModel):
+    id: str | None = None
+    function: _Function
+
+    def read(self) -> ToolCall:
+        return ToolCall(self.id or "", self.function.name, self.function.arguments or "")
 
 
 class _Message(BaseModel):
@@ -50,6 +70,7 @@ class _Message(BaseModel):
     reasoning_content: str | None = None
     reasoning: str | None = None
     refusal: str | None = None
+    tool_calls: list[_Call] | None = None
 
 
 class _Choice(BaseModel):
@@ -88,4 +109,5 @@ def decode(body: bytes) -> Reply:
         finish=choice.finish_reason or "stop",
         usage=None if read.usage is None else read.usage.counted(),
         model=read.model,
+        tool_calls=tuple(call.read() for call in choice.message.tool_calls or ()),
     )

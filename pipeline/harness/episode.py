@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 
 from pipeline.corpus import Corpus
 from pipeline.errors import ModelRequestFailed
 from pipeline.harness.config import HarnessConfig, check
 from pipeline.harness.controller import initial_state, step
 from pipeline.harness.environment import Environment
-from pipeline.harness.prompt import Prompt, prompt_sha256, sent_schema, system_prompt
+from pipeline.harness.prompt import Prompt, prompt_sha256, sent_schema, sent_tools, system_prompt
 from pipeline.harness.replay import outcome, replay
 from pipeline.harness.schema import Schema
+from pipeline.harness.tools import wire_text
 from pipeline.harness.turn import Reply, Trace
 from pipeline.protocols import Backbone, Limits, Message, Outcome, Recorder, Request, TaskView
 
@@ -27,7 +30,7 @@ class LongHarness:
 
     @cached_property
     def prompt_sha256(self) -> str:
-        """The SHA-256 of the system prompt with the schema: part of an episode's identity."""
+        """The SHA-256 of what all requests share: part of an episode's identity."""
         return prompt_sha256(self.config)
 
     @cached_property
@@ -37,6 +40,10 @@ class LongHarness:
     @cached_property
     def _schema(self) -> Schema | None:
         return sent_schema(self.config)
+
+    @cached_property
+    def _tools(self) -> tuple[Schema, ...]:
+        return sent_tools(self.config)
 
     async def run(
         self, task: TaskView, corpus: Corpus, backbone: Backbone, recorder: Recorder, limits: Limits
@@ -54,8 +61,10 @@ class LongHarness:
                 prompt.messages(state),
                 limits.max_tokens,
                 self._schema,
+                self._tools,
+                self.config.action.tool_choice.value,
                 limits.sampling,
-                limits.seed,
+                seed(limits, state.turn + 1),
                 limits.episode,
             )
             try:
@@ -63,12 +72,22 @@ class LongHarness:
             except ModelRequestFailed as failure:
                 recorder.failed_request(state.turn + 1, failure.requests)
                 return Outcome("model_request_failed", error=failure.kind)
-            turn = step(environment, state, Reply(completion.text, completion.reasoning))
-            recorder.turn(turn.number, completion, turn.state_sha256)
-            prompt.append(turn)
+            text = wire_text(completion)
+            turn = step(environment, state, Reply(text, completion.reasoning))
+            recorder.turn(turn.number, replace(completion, text=text), turn.state_sha256)
+            prompt.append(turn, called=bool(completion.tool_calls))
             state = turn.state
         return ended
 
     def replay(self, task: TaskView, corpus: Corpus, replies: Iterable[Reply]) -> Trace:
         """Rebuild an episode from its recorded replies, with no model call (contract 1.2)."""
         return replay(Environment(self.config, corpus, task), replies)
+
+
+def seed(limits: Limits, turn: int) -> int:
+    """Return the sampling seed of a turn: 31 bits of the SHA-256 of the episode's seed, its id and the turn.
+
+    So each turn of each episode draws anew, and draws the same when the episode is run again.
+    """
+    drawn = sha256(f"{limits.seed} {limits.episode} {turn}".encode()).digest()
+    return int.from_bytes(drawn[:4]) >> 1

@@ -10,18 +10,19 @@ import json
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import orjson
 
 from pipeline.calculator import FUNCTIONS
 from pipeline.errors import InvalidOperation
 from pipeline.harness import answers, observation
-from pipeline.harness.config import ActionMode, HarnessConfig, Reasoning
+from pipeline.harness.config import ActionMode, HarnessConfig, Reasoning, extensions
 from pipeline.harness.operations import ConclusionUpdate, operation_forms
 from pipeline.harness.parse import parse, without_thinking
-from pipeline.harness.schema import Schema, response_schema, signature
+from pipeline.harness.schema import Schema, asked_schema, signature
 from pipeline.harness.state import State
+from pipeline.harness.tools import call_message, tools
 from pipeline.harness.turn import Reply, Turn
 from pipeline.protocols import Message
 
@@ -53,17 +54,31 @@ def system_prompt(config: HarnessConfig) -> str:
         _templates()
         .get_template("system.md.j2")
         .render(
+            mode=config.action.mode.value,
             switches=config.switches,
+            extensions=extensions(config),
             budget=config.budget,
             top_k=config.search.top_k,
-            operations=[signature(form) for form in operation_forms(config.switches)],
+            operations=_operations(config),
             functions=_functions(),
             conclusion=signature(ConclusionUpdate),
-            schema=json.dumps(response_schema(config.switches), separators=(",", ":")),
-            text_mode=config.action.mode is ActionMode.text,
+            schema=orjson.dumps(asked_schema(config)).decode(),
         )
     )
     return text.strip()
+
+
+def _operations(config: HarnessConfig) -> dict[str, str]:
+    """How each operation is written, by name; those of evidence by the field that tells them apart.
+
+    Tools carry their own fields: the prompt needs only say of which one it speaks.
+    """
+    written: dict[str, str] = {}
+    for form in operation_forms(config.switches, extensions(config).batch_revise):
+        name, field = get_args(form.model_fields["name"].annotation)[0], list(form.model_fields)[1]
+        key, tool = (field, f"`{name}` with `{field}`") if name == "evidence" else (name, f"`{name}`")
+        written.setdefault(key, tool if config.action.mode is ActionMode.tools else signature(form))
+    return written
 
 
 def _functions() -> list[str]:
@@ -73,16 +88,19 @@ def _functions() -> list[str]:
 
 
 def sent_schema(config: HarnessConfig) -> Schema | None:
-    """Return the JSON schema that goes with each request; in `action.mode=text` the prompt carries it."""
-    if config.action.mode is ActionMode.text:
-        return None
-    return response_schema(config.switches, config.action.max_string)
+    """Return the JSON schema that goes with each request of `action.mode=json_schema`."""
+    return asked_schema(config) if config.action.mode is ActionMode.json_schema else None
+
+
+def sent_tools(config: HarnessConfig) -> tuple[Schema, ...]:
+    """Return the tools that go with each request of `action.mode=tools`."""
+    return tools(config) if config.action.mode is ActionMode.tools else ()
 
 
 def prompt_sha256(config: HarnessConfig) -> str:
-    """Return the SHA-256 of the system prompt followed by the schema, which identifies them in a record."""
-    schema = orjson.dumps(response_schema(config.switches, config.action.max_string))
-    return sha256(system_prompt(config).encode() + b"\n" + schema).hexdigest()
+    """Return the SHA-256 of what all requests share: action mode, system prompt, and schema or tools."""
+    shared = [config.action.mode.value, system_prompt(config), sent_schema(config), sent_tools(config)]
+    return sha256(orjson.dumps(shared)).hexdigest()
 
 
 def task_message(environment: Environment) -> str:
@@ -124,10 +142,26 @@ class Prompt:
         self._messages[1 : 2 + left] = [Message("user", f"{self._task}\n\n{stubs}")]
         self._compacted = state.compacted
 
-    def append(self, turn: Turn) -> None:
-        """Add a turn's reply and observation."""
-        reply = replayed(turn.reply, self._config.history.reasoning)
-        self._messages += (Message("assistant", reply), Message("user", turn.observation))
+    def append(self, turn: Turn, *, called: bool = False) -> None:
+        """Add a turn's reply and observation; `called` says whether the reply was a native tool call."""
+        self._messages += exchange(turn, self._config.history.reasoning, called=called)
+
+
+def exchange(turn: Turn, reasoning: Reasoning, *, called: bool) -> tuple[Message, Message]:
+    """Return the two messages that repeat a turn: a tool call and its result, if the reply was one.
+
+    A call that can't be repeated as such (broken arguments, several operations, an unknown name) is repeated
+    as text: a server might refuse every later request for it.
+    """
+    reply = turn.reply
+    if not called or turn.operation is None:
+        return Message("assistant", replayed(reply, reasoning)), Message("user", turn.observation)
+    response = parse(reply.text)
+    said = "" if reasoning is Reasoning.none else response.get("thought") or ""
+    if reasoning is Reasoning.full:
+        said = _apart(reply) + "".join(reply.text.rpartition("</think>")[:2]) + said
+    call = call_message(turn.number, said, response)
+    return call, Message("tool", turn.observation, tool_call_id=call.tool_calls[0].id)
 
 
 def replayed(reply: Reply, reasoning: Reasoning) -> str:
@@ -137,8 +171,7 @@ def replayed(reply: Reply, reasoning: Reasoning) -> str:
     reasoning. A reply that can't be parsed is kept as it is.
     """
     if reasoning is Reasoning.full:
-        thinking = f"<think>\n{reply.reasoning}\n</think>\n\n" if reply.reasoning else ""
-        return thinking + reply.text or _EMPTY
+        return _apart(reply) + reply.text or _EMPTY
     if reasoning is Reasoning.none:
         try:
             bare = {key: value for key, value in parse(reply.text).items() if key != "thought"}
@@ -147,3 +180,12 @@ def replayed(reply: Reply, reasoning: Reasoning) -> str:
         else:
             return json.dumps(bare, ensure_ascii=False)
     return without_thinking(reply.text).strip() or _EMPTY
+
+
+def _apart(reply: Reply) -> str:
+    """The reasoning that a server set apart, back in the content, where the model had written it.
+
+    Not in a field of its own: servers differ in its name, and some refuse a message with such a field. The
+    templates of models that think (Qwen3, GLM-4.5 and later) find it in the content as well.
+    """
+    return f"<think>\n{reply.reasoning}\n</think>\n\n" if reply.reasoning else ""

@@ -13,13 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pipeline.harness.config import SwitchesConfig
+from pipeline.harness.config import HarnessConfig, SwitchesConfig, extensions
 from pipeline.harness.operations import operation_forms, response_form
 
 _KEPT = (
     "type", "const", "enum", "minimum", "maximum", "minLength", "minItems", "required",
     "additionalProperties", "examples",
 )  # fmt: skip
+_OFFSETS = {"minimum": 0, "maximum": 999_999_999}  # no document is longer; of digits there must be an end
 
 Schema = dict[str, Any]
 
@@ -30,15 +31,49 @@ def form_schema(form: type[BaseModel]) -> Schema:
     return _plain(whole, whole.get("$defs", {}))
 
 
-def response_schema(switches: SwitchesConfig, max_string: int | None = None) -> Schema:
-    """Return the schema of a whole response in a variant (contract, section 8).
-
-    `max_string` caps every free string, in characters.
-    """
+def response_schema(switches: SwitchesConfig, batch_revise: bool = False) -> Schema:
+    """Return the schema of all that the parser takes for a response in a variant (contract, section 8)."""
     schema = form_schema(response_form(switches))
-    schema["properties"]["operation"] = {"anyOf": [form_schema(form) for form in operation_forms(switches)]}
-    wire: Schema = _without_examples(schema, max_string)
+    forms = operation_forms(switches, batch_revise)
+    schema["properties"]["operation"] = {"anyOf": [form_schema(form) for form in forms]}
+    wire: Schema = _without_examples(schema)
     return wire
+
+
+def asked_schema(config: HarnessConfig) -> Schema:
+    """Return the schema of the responses that a model is asked for: a part of what the parser takes."""
+    whole = response_schema(config.switches, extensions(config).batch_revise)
+    return narrowed(whole, config.action.max_string, config.action.max_items)
+
+
+def narrowed(
+    schema: Schema, max_string: int | None = None, max_items: int | None = None, *, null: bool = False
+) -> Schema:
+    """Return the schema of what a model is asked for: a part of what `schema` allows.
+
+    A field that may be left out offers no null (`null` says whether this one must), and of alternatives of
+    several types the first is left: an answer is text, a hypothesis an object. Offsets are natural numbers of
+    nine digits at most. `max_string` caps every free string, in characters, and `max_items` every list.
+    """
+    if "anyOf" in schema:
+        kinds = {schema["anyOf"][0].get("type"), "null" if null else None}
+        kept = [choice for choice in schema["anyOf"] if choice.get("type") in kinds]
+        left = [narrowed(choice, max_string, max_items) for choice in kept]
+        return left[0] if len(left) == 1 else {"anyOf": left}
+    narrow = dict(schema)
+    if "items" in schema:
+        narrow["items"] = narrowed(schema["items"], max_string, max_items)
+    if "properties" in schema:
+        narrow["properties"] = {
+            name: narrowed(each, max_string, max_items, null=name in schema.get("required", ()))
+            for name, each in schema["properties"].items()
+        }
+    kind = schema.get("type")
+    if kind == "string" and "enum" not in schema and max_string is not None:
+        narrow["maxLength"] = max_string
+    if kind == "array" and max_items is not None:
+        narrow["maxItems"] = max_items
+    return {**_OFFSETS, **narrow} if kind == "integer" else narrow
 
 
 def signature(form: type[BaseModel]) -> str:
@@ -80,15 +115,12 @@ def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
     return plain
 
 
-def _without_examples(node: Any, max_string: int | None) -> Any:
+def _without_examples(node: Any) -> Any:
     if isinstance(node, list):
-        return [_without_examples(each, max_string) for each in node]
+        return [_without_examples(each) for each in node]
     if not isinstance(node, dict):
         return node
-    clean = {key: _without_examples(each, max_string) for key, each in node.items() if key != "examples"}
-    if max_string is not None and clean.get("type") == "string" and "enum" not in clean:
-        clean["maxLength"] = max_string
-    return clean
+    return {key: _without_examples(each) for key, each in node.items() if key != "examples"}
 
 
 def _notation(node: Mapping[str, Any]) -> str:

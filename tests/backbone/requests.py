@@ -13,6 +13,10 @@ SCHEMA = {
     "required": ["name"],
     "additionalProperties": False,
 }
+TOOL = {
+    "type": "function",
+    "function": {"name": "search", "description": "It searches.", "parameters": SCHEMA},
+}
 
 
 def hasty(**changes: Any) -> BackboneConfig:

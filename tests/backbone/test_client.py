@@ -7,6 +7,7 @@ import logging
 import pickle
 import time
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -17,10 +18,11 @@ from pipeline.backbone.client import ChatClient
 from pipeline.backbone.serving import Endpoint
 from pipeline.backbone.wire import encode
 from pipeline.errors import BackboneUnavailable, ConfigError, ModelRequestFailed
-from pipeline.protocols import Message, Request, Sampling, Usage
+from pipeline.protocols import Message, Request, Sampling, ToolCall, Usage
 from tests.backbone.faults import completion, faulty, hang, replied, reset
-from tests.backbone.requests import SCHEMA, ask, hasty
+from tests.backbone.requests import SCHEMA, TOOL, ask, hasty
 
+CALL = ToolCall("chatcmpl-tool-1", "search", '{"name": "é"}')
 CANARY = "sk-canary-1f2e3d4c5b6a"
 
 
@@ -35,7 +37,7 @@ async def test_a_reply_is_read_whole() -> None:
         {
             "model": "asked-for",
             "max_tokens": 16,
-            "seed": 8,
+            "seed": 7,
             "temperature": 0.5,
             "top_k": 3,
             "response_format": {
@@ -53,6 +55,39 @@ async def test_reasoning_is_read_under_its_other_name() -> None:
         ChatClient(server.endpoint, hasty()) as client,
     ):
         assert (await client.complete(ask())).reasoning == "because"
+
+
+async def test_tools_are_sent_and_calls_are_read_with_what_was_said_and_thought() -> None:
+    calls = [CALL.as_json(), {"function": {"name": "final"}}]
+    step = completion(None, finish="tool_calls", tool_calls=calls, reasoning="because")
+    request = ask(tools=(TOOL,), tool_choice="required")
+    async with faulty(step) as server, ChatClient(server.endpoint, hasty()) as client:
+        reply = await client.complete(request)
+    assert (reply.text, reply.reasoning, reply.finish) == ("", "because", "tool_calls")
+    assert reply.tool_calls == (CALL, ToolCall("", "final", ""))
+    body = server.bodies[0]
+    assert (body["tools"], body["tool_choice"], body["parallel_tool_calls"]) == ([TOOL], "required", False)
+    assert "response_format" not in body
+
+
+async def test_a_reply_with_tools_may_be_text_alone() -> None:
+    async with (
+        faulty(completion("no call", tool_calls=[])) as server,
+        ChatClient(server.endpoint, hasty()) as client,
+    ):
+        reply = await client.complete(ask(tools=(TOOL,)))
+    assert (reply.text, reply.tool_calls) == ("no call", ())
+
+
+def test_without_tools_none_of_their_fields_is_sent() -> None:
+    body = orjson.loads(encode(ask(), "m", schema=False))
+    assert {"tools", "tool_choice", "parallel_tool_calls"}.isdisjoint(body)
+
+
+def test_extra_sampling_takes_out_a_field_of_tools_that_a_server_refuses() -> None:
+    request = ask(tools=(TOOL,), sampling=Sampling(extra={"parallel_tool_calls": None}))
+    body = orjson.loads(encode(request, "m", schema=False))
+    assert "parallel_tool_calls" not in body and body["tools"] == [TOOL]
 
 
 async def test_a_reply_cut_for_length_is_returned_even_if_nothing_was_said() -> None:
@@ -205,22 +240,39 @@ def test_a_missing_or_impossible_key_is_an_error_that_names_its_variable(
 
 roles = st.sampled_from(["system", "user", "assistant"])
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+messages = st.one_of(
+    st.builds(Message, roles, texts),
+    st.builds(Message, st.just("tool"), texts, tool_call_id=texts),
+    st.builds(
+        Message,
+        st.just("assistant"),
+        texts,
+        tool_calls=st.tuples(st.builds(ToolCall, texts, texts, texts)),
+    ),
+)
 
 
-@given(st.lists(st.builds(Message, roles, texts), min_size=1, max_size=6), st.booleans())
+def as_json(message: Message) -> dict[str, Any]:
+    """A message as the API has it."""
+    fields: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        fields["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        fields["tool_call_id"] = message.tool_call_id
+    return fields
+
+
+@given(st.lists(messages, min_size=1, max_size=6), st.booleans())
 def test_a_body_is_the_json_of_its_request(messages: list[Message], schema: bool) -> None:
     request = Request(tuple(messages), 16, schema=SCHEMA, seed=3)
     body = orjson.loads(encode(request, "m", schema=schema))
-    assert body["messages"] == [{"role": m.role, "content": m.content} for m in messages]
+    assert body["messages"] == [as_json(message) for message in messages]
+    assert body["seed"] == 3
     assert (body["model"], body["max_tokens"]) == ("m", 16)
     assert ("response_format" in body) == schema
-
-
-def test_each_turn_of_an_episode_draws_anew_and_a_repeated_request_the_same() -> None:
-    message = Message("user", "hello")
-    turns = [Request((message,) * count, 16, seed=3) for count in (1, 3, 3)]
-    first, second, again = (orjson.loads(encode(turn, "m", schema=False))["seed"] for turn in turns)
-    assert first != second == again
 
 
 def test_extra_sampling_takes_fields_out_and_puts_others_in() -> None:

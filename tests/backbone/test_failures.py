@@ -10,7 +10,7 @@ from pipeline.backbone.client import ChatClient
 from pipeline.backbone.failures import FAULTS
 from pipeline.errors import BackboneUnavailable, ModelRequestFailed
 from tests.backbone.faults import Step, completion, cut, faulty, hang, replied, reset
-from tests.backbone.requests import SCHEMA, ask, hasty
+from tests.backbone.requests import SCHEMA, TOOL, ask, hasty
 
 
 def error(message: str, **fields: Any) -> dict[str, Any]:
@@ -145,7 +145,8 @@ async def test_a_retry_may_succeed_and_every_exchange_is_recorded(row: tuple[str
 
 
 def test_the_tests_cover_the_whole_table() -> None:
-    assert {row[1] for row in [*MODEL, *INFRASTRUCTURE]} | {"schema_unsupported"} == set(FAULTS)
+    of_a_form = {"schema_unsupported", "tools_unsupported"}
+    assert {row[1] for row in [*MODEL, *INFRASTRUCTURE]} | of_a_form == set(FAULTS)
 
 
 @pytest.mark.parametrize(
@@ -181,3 +182,32 @@ async def test_a_request_that_fails_without_its_schema_too_does_not_cost_others_
             await client.complete(ask(schema=SCHEMA))
         await client.complete(ask(schema=SCHEMA))
     assert "response_format" in server.bodies[-1]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        "tools param requires --jinja flag",
+        "Invalid value for `tool_choice`: required!",
+        "Tool call IDs should be alphanumeric strings with length 9!",
+        "Function calling is not enabled for this model",
+    ],
+)
+async def test_a_server_that_takes_no_tools_leaves_the_episode_owed_and_says_what_to_do(message: str) -> None:
+    async with faulty(replied(400, error(message))) as server, ChatClient(server.endpoint, hasty()) as client:
+        with pytest.raises(BackboneUnavailable, match=r"tools_unsupported.*action\.mode"):
+            await client.complete(ask(tools=(TOOL,)))
+        with pytest.raises(ModelRequestFailed, match="bad_request"):
+            await client.complete(ask())
+    assert len(server.bodies) == 2
+
+
+async def test_a_reply_of_nothing_but_calls_is_not_empty() -> None:
+    calls = [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]
+    async with (
+        faulty(completion("", tool_calls=[]), completion("", tool_calls=calls)) as server,
+        ChatClient(server.endpoint, hasty()) as client,
+    ):
+        reply = await client.complete(ask(tools=(TOOL,)))
+    assert len(reply.requests) == 2 and reply.tool_calls[0].name == "search"

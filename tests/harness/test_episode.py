@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
@@ -23,12 +23,12 @@ from tests.harness.conftest import (
     SPAN,
     compute,
     final,
+    golden,
     read,
     revise,
     search,
     upsert,
 )
-from tests.harness.test_prompt import golden
 
 TASK = TaskView("t1", "What were the corrected expenditures for May 1942, in million dollars?")
 LIMITS = Limits(512, Sampling(temperature=0.0), seed=3, episode="ep")
@@ -91,8 +91,21 @@ async def test_4_3_an_answered_episode(corpus: Corpus) -> None:
     assert outcome == Outcome("answered", "4,400", ("e2",))
     assert [turn for turn, _, _ in recording.turns] == list(range(1, 11))
     request = backbone.requests[0]
-    assert (request.max_tokens, request.seed, request.episode) == (512, 3, "ep")
+    assert (request.max_tokens, request.episode, request.tools) == (512, "ep", ())
     assert request.sampling == LIMITS.sampling and request.schema and request.schema["type"] == "object"
+
+
+async def test_each_turn_of_each_episode_draws_anew_and_a_repeated_episode_the_same(corpus: Corpus) -> None:
+    async def seeds(limits: Limits) -> list[int]:
+        backbone = Scripted(["a", "b", "c"])
+        config = HarnessConfig(budget=BudgetConfig(turns=3))
+        await LongHarness(config).run(TASK, corpus, backbone, Recording(), limits)
+        return [request.seed for request in backbone.requests]
+
+    first = await seeds(LIMITS)
+    others = await seeds(replace(LIMITS, seed=4)) + await seeds(replace(LIMITS, episode="other"))
+    assert len({*first, *others}) == 9 and await seeds(LIMITS) == first
+    assert all(0 <= seed < 2**31 for seed in first)
 
 
 async def test_1_2_a_replay_of_the_replies_alone_gives_the_recorded_states(corpus: Corpus) -> None:

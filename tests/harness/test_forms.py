@@ -16,7 +16,7 @@ from pipeline.harness.config import SwitchesConfig
 from pipeline.harness.evidence import EvidenceBank
 from pipeline.harness.forms import Sent, read_response, validate
 from pipeline.harness.operations import ConclusionUpdate, EstablishedClaim, Statement, Upsert
-from pipeline.harness.schema import response_schema
+from pipeline.harness.schema import narrowed, response_schema
 from tests.harness.conftest import compute, final, op, read, revise, search, upsert
 from tests.variants import VARIANTS
 
@@ -299,7 +299,9 @@ def responses(draw: st.DrawFn) -> Any:
     return response
 
 
-VALIDATORS = {name: Draft202012Validator(response_schema(switches)) for name, switches in VARIANTS.items()}
+SCHEMAS = {name: response_schema(switches) for name, switches in VARIANTS.items()}
+VALIDATORS = {name: Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
+NARROWED = {name: Draft202012Validator(narrowed(schema)) for name, schema in SCHEMAS.items()}
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -313,10 +315,36 @@ def test_8_schema_and_parser_accept_the_same_language(name: str, response: Any) 
     assert VALIDATORS[name].is_valid(response) == accepted(response, VARIANTS[name])
 
 
-@pytest.mark.parametrize("max_string", [None, 40])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_8_the_schema_keeps_to_constructs_that_decoders_take(name: str, max_string: int | None) -> None:
-    schema = response_schema(VARIANTS[name], max_string)
+@settings(max_examples=150, deadline=None)
+@given(response=responses())
+def test_8_a_model_is_asked_for_a_part_of_what_the_parser_takes(name: str, response: Any) -> None:
+    if not NARROWED[name].is_valid(response):
+        return
+    assert VALIDATORS[name].is_valid(response)
+
+
+@pytest.mark.parametrize(
+    "tolerated",
+    [
+        final(42),
+        search(order=None),
+        search(conclusion=None),
+        search(conclusion={"hypotheses": ["bare"]}),
+        read({"document": "a", "start": -1}),
+        read({"document": "a", "end": 10**9}),
+    ],
+)
+def test_8_a_model_is_not_asked_for_what_is_only_tolerated(tolerated: dict[str, Any]) -> None:
+    assert VALIDATORS["full"].is_valid(tolerated) and not NARROWED["full"].is_valid(tolerated)
+
+
+@pytest.mark.parametrize("caps", [(None, None), (40, 8)])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_8_the_schema_keeps_to_constructs_that_decoders_take(
+    name: str, caps: tuple[int | None, int | None]
+) -> None:
+    schema = narrowed(response_schema(VARIANTS[name]), *caps)
     text = json.dumps(schema)
     for construct in ("$ref", "oneOf", "allOf", "pattern", "title", "default", "examples"):
         assert f'"{construct}"' not in text
@@ -325,17 +353,23 @@ def test_8_the_schema_keeps_to_constructs_that_decoders_take(name: str, max_stri
     assert pytest.importorskip("xllamacpp").json_schema_to_grammar(text)
 
 
-def test_8_max_string_caps_every_free_string() -> None:
-    def strings(node: Any) -> list[dict[str, Any]]:
+@pytest.mark.parametrize(
+    ("kind", "bound", "caps"), [("string", "maxLength", (40, None)), ("array", "maxItems", (None, 40))]
+)
+def test_8_caps_hold_for_every_free_string_and_every_list(
+    kind: str, bound: str, caps: tuple[int | None, int | None]
+) -> None:
+    def nodes(node: Any) -> list[dict[str, Any]]:
         if isinstance(node, list):
-            return [found for each in node for found in strings(each)]
+            return [found for each in node for found in nodes(each)]
         if not isinstance(node, dict):
             return []
-        here = [node] if node.get("type") == "string" and "enum" not in node else []
-        return here + [found for each in node.values() for found in strings(each)]
+        here = [node] if node.get("type") == kind and "enum" not in node else []
+        return here + [found for each in node.values() for found in nodes(each)]
 
-    assert {found.get("maxLength") for found in strings(response_schema(FULL, 40))} == {40}
-    assert {found.get("maxLength") for found in strings(response_schema(FULL))} == {None}
+    whole = response_schema(FULL)
+    assert {found.get(bound) for found in nodes(narrowed(whole, *caps))} == {40}
+    assert {found.get(bound) for found in nodes(narrowed(whole))} == {None}
 
 
 @pytest.mark.parametrize(

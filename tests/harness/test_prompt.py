@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import orjson
 import pytest
 
 from pipeline.corpus import estimate_tokens
 from pipeline.harness import LongHarness, Reply
-from pipeline.harness.config import ActionConfig, ActionMode, HarnessConfig, Reasoning
+from pipeline.harness.config import ActionConfig, ActionMode, HarnessConfig, Profile, Reasoning, ToolChoice
 from pipeline.harness.observation import fenced, tail
-from pipeline.harness.prompt import Prompt, prompt_sha256, replayed, sent_schema, system_prompt, task_message
+from pipeline.harness.operations import operation_forms
+from pipeline.harness.prompt import (
+    Prompt,
+    prompt_sha256,
+    replayed,
+    sent_schema,
+    sent_tools,
+    system_prompt,
+    task_message,
+)
+from pipeline.harness.schema import signature
 from pipeline.protocols import Message
-from tests.harness.conftest import DOCUMENTS, Episode, Opener, compute, op, read, revise, search, upsert
+from tests.harness.conftest import (
+    DOCUMENTS,
+    Episode,
+    Opener,
+    compute,
+    golden,
+    op,
+    read,
+    revise,
+    search,
+    upsert,
+)
 from tests.variants import VARIANTS, variant
-
-GOLDEN = Path(__file__).parent / "golden"
-
-
-def golden(name: str, text: str) -> None:
-    """Compare with the golden file; delete it to have it written anew."""
-    path = GOLDEN / name
-    if not path.exists():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        pytest.fail(f"{path} was missing and is written now: read it, then run again")
-    assert text == path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -37,15 +45,36 @@ def test_5_1_the_system_prompt_and_schema_are_as_reviewed(name: str) -> None:
     golden(f"prompt_{name}.md", f"{system_prompt(config)}\n\n--- schema ---\n{schema}\n")
 
 
+def test_5_1_the_tools_and_their_prompt_are_as_reviewed() -> None:
+    config = HarnessConfig(action=ActionConfig(ActionMode.tools))
+    tools = json.dumps(sent_tools(config), indent=1)
+    golden("prompt_tools.md", f"{system_prompt(config)}\n\n--- tools ---\n{tools}\n")
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("mode", ActionMode)
-def test_5_2_system_prompt_and_schema_take_at_most_2000_tokens(name: str, mode: ActionMode) -> None:
+@pytest.mark.parametrize(
+    ("profile", "caps"), [(Profile.paper, (2_000, 100)), (Profile.extended, (None, None))]
+)
+def test_5_2_system_prompt_with_schema_or_tools_takes_at_most_2000_tokens(
+    name: str, mode: ActionMode, profile: Profile, caps: tuple[int | None, int | None]
+) -> None:
     config = variant(name)
-    config.action = ActionConfig(mode, max_string=2_000)
-    schema = sent_schema(config)
-    assert (schema is None) == (mode is ActionMode.text)
-    sent = orjson.dumps(schema).decode() if schema else ""
+    config.profile = profile
+    config.action = ActionConfig(mode, ToolChoice.required, *caps)
+    schema, tools = sent_schema(config), sent_tools(config)
+    assert (schema is not None, tools != ()) == (mode is ActionMode.json_schema, mode is ActionMode.tools)
+    sent = orjson.dumps(schema or tools).decode() if schema or tools else ""
     assert estimate_tokens(system_prompt(config)) + estimate_tokens(sent) <= 2_000
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_5_1_with_tools_the_prompt_does_not_repeat_their_fields(name: str) -> None:
+    config = variant(name)
+    config.action.mode = ActionMode.tools
+    assert '"name":' not in system_prompt(config) and '"query"' not in system_prompt(config)
+    for form in operation_forms(config.switches):
+        assert signature(form) in system_prompt(variant(name))
 
 
 def test_5_2_without_a_schema_the_prompt_carries_it() -> None:
@@ -60,8 +89,8 @@ def test_5_2_without_a_schema_the_prompt_carries_it() -> None:
         ("full", ["upsert", "revise", '"conclusion"', "gaps", "refute"], ["`notes`", '"notes"']),
         (
             "no_state",
-            ['"sources": ["s1"'],
-            ["upsert", '"revise"', '"conclusion"', '"notes"', "gap", "e1", "evidence"],
+            ['"sources"'],
+            ["upsert", '"revise"', "conclusion", '"notes', "gap", "e1", "evidence"],
         ),
         ("no_coevolution", ["upsert", "revise"], ['"conclusion"', '"notes"', "gap", "refute", "hypothes"]),
         ("append_only", ["upsert", '"conclusion"', "refute"], ['"revise"', "replacement", "Replaces"]),
@@ -73,10 +102,13 @@ def test_5_2_without_a_schema_the_prompt_carries_it() -> None:
         ),
     ],
 )
+@pytest.mark.parametrize("mode", ActionMode)
 def test_6_a_prompt_tells_of_what_its_variant_has_and_of_no_more(
-    name: str, has: list[str], lacks: list[str]
+    name: str, has: list[str], lacks: list[str], mode: ActionMode
 ) -> None:
-    shown = system_prompt(variant(name)) + json.dumps(sent_schema(variant(name)))
+    config = variant(name)
+    config.action.mode = mode
+    shown = system_prompt(config) + json.dumps([sent_schema(config), sent_tools(config)])
     assert [part for part in has if part not in shown] == []
     assert [part for part in lacks if part in shown] == []
 
@@ -196,7 +228,10 @@ def test_5_1_the_prompts_hash_tells_prompts_and_schemas_apart() -> None:
     configs = [variant(name) for name in VARIANTS]
     configs += [
         HarnessConfig(action=ActionConfig(max_string=9)),
+        HarnessConfig(action=ActionConfig(max_items=9)),
         HarnessConfig(action=ActionConfig(ActionMode.text)),
+        HarnessConfig(action=ActionConfig(ActionMode.tools)),
+        HarnessConfig(action=ActionConfig(ActionMode.tools, max_items=9)),
     ]
     assert len({prompt_sha256(config) for config in configs}) == len(configs)
     assert LongHarness(configs[0]).prompt_sha256 == prompt_sha256(configs[0])

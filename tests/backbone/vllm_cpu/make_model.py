@@ -15,8 +15,15 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config
 CONTEXT = 32_768
 VOCABULARY = 2_048
 CONTROL = {chr(256 + byte) for byte in range(32)} - {chr(256 + ord("\n"))}  # as byte-level BPE writes them
-CHAT_TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+CHAT_TEMPLATE = (  # as strict about the ids of calls as Mistral's
+    "{% for message in messages %}"
+    "{% if message.role == 'tool' and message.tool_call_id | length != 9 %}"
+    "{{ raise_exception('a tool message needs a call id of nine characters') }}{% endif %}"
+    "<|im_start|>{{ message.role }}\n{{ message.content }}"
+    "{% if loop.first %}{% for tool in tools or [] %}\n{{ tool | tojson }}{% endfor %}{% endif %}"
+    "{% for call in message.tool_calls or [] %}\n<tool_call>\n"
+    '{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}'
+    "\n</tool_call>{% endfor %}<|im_end|>\n"
     "{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )

@@ -32,6 +32,7 @@ FLAGS = (
     # A seeded request whose prompt is prefilled in chunks kills this build's engine.
     "--no-enable-chunked-prefill",
     *("--block-size", "32", "--kv-cache-memory-bytes", "134217728", "--enable-prompt-tokens-details"),
+    *("--enable-auto-tool-choice", "--tool-call-parser", "hermes"),
     *("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}'),
 )
 
