@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import translate
 from pathlib import Path
 from random import Random
 
@@ -47,11 +48,9 @@ def sizes(names: Sequence[str]) -> list[int]:
 
 def selected(line: re.Match[str], names: Sequence[str]) -> list[str]:
     """The documents that a line's filter selects, by the rule of contract 3.4."""
-    from fnmatch import fnmatchcase
-
     if line["filter"] in names:
         return [line["filter"]]
-    return [name for name in names if fnmatchcase(name, line["filter"])]
+    return list(filter(re.compile(translate(line["filter"])).match, names))
 
 
 def check(drawn: str, names: Sequence[str]) -> None:
