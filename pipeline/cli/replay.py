@@ -3,6 +3,8 @@
 examples:
   longharness replay outputs/NAME
   longharness replay NAME --json
+  longharness replay NAME --episode 3f2a             # one of them, turn by turn; any beginning of its id
+  longharness replay NAME --episode 3f2a --provenance  # what its answer rests on
 
 It reads the run's plan and journal, and its corpora: from the cache, or built again from their documents.
 Exit status 1: an episode differs from its record.
@@ -16,16 +18,28 @@ from dataclasses import asdict
 
 from pipeline.cli.arguments import add_json, print_json
 from pipeline.cli.status import add_run, run_folder
+from pipeline.cli.trace import add_provenance, print_turns
+from pipeline.errors import UnusableInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the verb's arguments."""
     add_run(parser)
+    parser.add_argument("--episode", metavar="ID", help="show this episode; a beginning of its id is enough")
+    add_provenance(parser)
     add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Replay the run and print what was compared."""
+    """Replay the run and print what was compared, or the one episode that is asked for."""
+    if arguments.episode:
+        from pipeline.runs.replay import replay_episode
+
+        print_turns(replay_episode(run_folder(arguments.run), arguments.episode).turns, arguments)
+        return 0
+    if arguments.provenance:
+        raise UnusableInput("--provenance is of one episode: add --episode ID")
+
     from pipeline.runs.replay import replay_run
 
     found = replay_run(run_folder(arguments.run))

@@ -6,12 +6,13 @@ examples:
   longharness trace --documents docs --responses replies.jsonl
   longharness trace --documents docs --responses replies.jsonl harness=append_only --json
   longharness trace --documents docs --responses replies.jsonl task.answer_format=letter
+  longharness trace --documents docs --responses replies.jsonl --provenance  # what the answer rests on
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import orjson
 
 from pipeline.cli.arguments import add_documents, add_json, add_overrides, print_config, print_json
 from pipeline.errors import UnusableInput
-from pipeline.harness.turn import Reply
+from pipeline.harness.turn import Reply, Turn
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,8 +30,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--responses", type=Path, required=True, metavar="FILE", help="the replies, one JSON value a line"
     )
+    add_provenance(parser)
     add_json(parser)
     add_overrides(parser)
+
+
+def add_provenance(parser: ArgumentParser) -> None:
+    """Add `--provenance`."""
+    parser.add_argument(
+        "--provenance",
+        action="store_true",
+        help="instead of the turns, what the answer rests on: computes, evidence, sources",
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -47,20 +58,35 @@ def run(arguments: Namespace) -> int:
     replies = read_replies(arguments.responses)
 
     from pipeline.corpus import build
-    from pipeline.harness.environment import Environment
     from pipeline.harness.config import check
-    from pipeline.harness.trace import trace
+    from pipeline.harness.environment import Environment
+    from pipeline.harness.replay import turns
     from pipeline.protocols import AnswerFormat, TaskView
 
     check(config.harness)
     corpus = build(arguments.documents, config.corpus, None)
     task = TaskView("trace", "", AnswerFormat(config.task.answer_format.value))
-    for turn in trace(Environment(config.harness, corpus, task), replies):
+    print_turns(turns(Environment(config.harness, corpus, task), replies), arguments)
+    return 0
+
+
+def print_turns(turns: Iterable[Turn], arguments: Namespace) -> None:
+    """Print turns, or what the answer rests on, to be read by a person or by a program."""
+    from pipeline.harness.provenance import provenance
+    from pipeline.harness.trace import as_json
+
+    if arguments.provenance:
+        graph = provenance(event for turn in turns for event in turn.log)
+        if arguments.json:
+            print_json(graph.as_json())
+        else:
+            print("\n".join(graph.lines()))
+        return
+    for turn in map(as_json, turns):
         if arguments.json:
             print_json(turn)
         else:
             print("\n".join(readable(turn)), end="\n\n")
-    return 0
 
 
 def read_replies(path: Path) -> list[Reply]:

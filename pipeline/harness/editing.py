@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.errors import InvalidOperation
 from pipeline.harness import checks, observation
 from pipeline.harness.environment import Effect, Environment, Event
+from pipeline.harness.evidence import Entry
 from pipeline.harness.forms import validate
 from pipeline.harness.operations import BatchRevise, Revise, Revision, Statement, Upsert
 from pipeline.harness.state import State
@@ -33,7 +34,7 @@ def upsert(environment: Environment, state: State, operation: Upsert) -> Effect:
         bank, entry = bank.admit(statement.statement, statement.sources, state.turn)
         items.append({"index": index, "id": entry.id, "error": None})
         lines.append(f"{entry.id}{found.line}")
-        events.append({"event": "evidence_admitted", "id": entry.id, "sources": list(entry.sources)})
+        events.append(_admitted(entry))
         warnings += found.warnings
     after = replace(state, evidence=bank)
     return Effect(after, observation.upsert(lines), {"items": items}, tuple(events), tuple(warnings))
@@ -71,6 +72,15 @@ def revise_batch(environment: Environment, state: State, operation: BatchRevise)
     return Effect(state, told, {"items": items}, tuple(events), tuple(warnings))
 
 
+def _admitted(entry: Entry) -> Event:
+    return {
+        "event": "evidence_admitted",
+        "id": entry.id,
+        "statement": entry.statement,
+        "sources": list(entry.sources),
+    }
+
+
 @dataclass(frozen=True)
 class _Revised:
     """What one revision leads to; `affected` are lines about the claims that cite the old entry."""
@@ -93,7 +103,7 @@ def _revised(environment: Environment, state: State, revision: Revision) -> _Rev
         found = checks.grounding(environment, state, revision.replacement)
         bank, new = bank.admit(revision.replacement.statement, revision.replacement.sources, state.turn)
         new_id = new.id
-        events.append({"event": "evidence_admitted", "id": new.id, "sources": list(new.sources)})
+        events.append(_admitted(new))
     bank = bank.retire(old, state.turn, new_id)
     status = "superseded" if new_id else "retracted"
     events.append({"event": f"evidence_{status}", "id": old, "superseded_by": new_id})

@@ -44,12 +44,15 @@ class Environment:
         return sum(map(estimate_tokens, parts))
 
     def grounds(self, source: Source) -> Grounds:
-        """Return the figures and words of a source's text, which are found once."""
+        """Return the figures and words of a source's text and of its document's name, found once.
+
+        A bulletin's year often stands in its name alone.
+        """
         if source.id not in self._grounds:
             number = self.corpus.number(source.document)
             assert number is not None, "a source is registered from its document"
             text = self.corpus.text(number, source.start, source.end)
-            self._grounds[source.id] = Grounds({source.id: text})
+            self._grounds[source.id] = Grounds({source.id: text, f"name of {source.id}": source.document})
         return self._grounds[source.id]
 
 

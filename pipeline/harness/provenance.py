@@ -71,7 +71,7 @@ class Provenance:
                 return f"{node} = {str(facts['value']).removesuffix('.0')} = {facts['expression']}"
             case "evidence":
                 fate = f" ({facts['status']})" if facts["status"] != "active" else ""
-                return f"{node}{fate}"
+                return f"{node}{fate}: {' '.join(facts['statement'].split())}"
         return f"{node}: {facts['document']} [{facts['start']}:{facts['end']}]"
 
 
@@ -90,7 +90,13 @@ def provenance(log: Iterable[Mapping[str, Any]]) -> Provenance:
                 place = {key: event[key] for key in ("document", "start", "end", "sha256")}
                 add(event["id"], (), kind="source", **place)
             case "evidence_admitted":
-                add(event["id"], event["sources"], kind="evidence", status="active")
+                add(
+                    event["id"],
+                    event["sources"],
+                    kind="evidence",
+                    status="active",
+                    statement=event["statement"],
+                )
             case "evidence_superseded":
                 nodes[event["id"]]["status"] = f"superseded by {event['superseded_by']}"
             case "evidence_retracted":

@@ -1,18 +1,10 @@
-"""The runtime without a model: one JSON object for each turn (contract, section 9)."""
+"""A turn as a trace shows it: one JSON object (contract, section 9)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pipeline.harness.environment import Environment
-from pipeline.harness.replay import turns
-from pipeline.harness.turn import Reply, Turn
-
-
-def trace(environment: Environment, replies: Iterable[Reply]) -> Iterator[dict[str, Any]]:
-    """Yield a trace's objects, up to the turn that ends the episode."""
-    return (as_json(turn) for turn in turns(environment, replies))
+from pipeline.harness.turn import Turn
 
 
 def as_json(turn: Turn) -> dict[str, Any]:

@@ -37,20 +37,14 @@ def replay_run(folder: Path, progress: Callable[[Replayed], None] | None = None)
     A corpus is opened from the cache, or built again from its documents; its fingerprint must be the recorded
     one. Raises `RunError` if the folder is no run or is damaged, `CorpusError` if a corpus can't be had.
     """
-    run = RunFolder(folder)
-    record = run.read_record()
-    attempts = accepted_attempts(folder, journal.scan(run.journal))
-    harnesses = {name: harness(arm["harness"]) for name, arm in record["arms"].items()}
-    corpora = _Corpora(record["corpora"])
-    found = Replayed()
-    for row in tables.read_plan(folder).to_pylist():
-        attempt = attempts.get(row["episode_id"])
-        if attempt is None:
+    run, found = _Run(folder), Replayed()
+    for row in run.plan:
+        recorded = run.recorded(row)
+        if recorded is None:
             found.unfinished += 1
             continue
-        recorded = journal.load(run.journal, attempt)
         try:
-            rebuild(harnesses[row["arm"]], task_view(row), corpora.get(row["corpus"]), recorded)
+            run.rebuild(row, recorded)
         except ReplayMismatch as mismatch:
             found.mismatches.append(str(mismatch))
         found.episodes += 1
@@ -58,6 +52,44 @@ def replay_run(folder: Path, progress: Callable[[Replayed], None] | None = None)
         if progress:
             progress(found)
     return found
+
+
+def replay_episode(folder: Path, episode: str) -> Trace:
+    """Return the trace of the one episode whose id begins with `episode`.
+
+    Raises `RunError` if it is not exactly one, or has no result yet; otherwise as `rebuild` and `replay_run`.
+    """
+    run = _Run(folder)
+    rows = [row for row in run.plan if row["episode_id"].startswith(episode)]
+    if len(rows) != 1:
+        some = ", ".join(row["episode_id"][:12] for row in rows[:3] or run.plan[:3])
+        raise RunError(f"{len(rows)} episodes of {folder} have an id that begins with {episode!r}: {some}, …")
+    recorded = run.recorded(rows[0])
+    if recorded is None:
+        raise RunError(f"episode {rows[0]['episode_id'][:12]} of {folder} has no result yet")
+    return run.rebuild(rows[0], recorded)
+
+
+class _Run:
+    """A run's plan, and what it takes to rebuild its episodes."""
+
+    def __init__(self, folder: Path) -> None:
+        run = RunFolder(folder)
+        record = run.read_record()
+        self.plan: list[dict[str, Any]] = tables.read_plan(folder).to_pylist()
+        self._journal = run.journal
+        self._attempts = accepted_attempts(folder, journal.scan(run.journal))
+        self._harnesses = {name: harness(arm["harness"]) for name, arm in record["arms"].items()}
+        self._corpora = _Corpora(record["corpora"])
+
+    def recorded(self, row: Mapping[str, Any]) -> RecordedEpisode | None:
+        """Return what was recorded of a planned episode; None if it has no result yet."""
+        attempt = self._attempts.get(row["episode_id"])
+        return journal.load(self._journal, attempt) if attempt else None
+
+    def rebuild(self, row: Mapping[str, Any], recorded: RecordedEpisode) -> Trace:
+        corpus = self._corpora.get(row["corpus"])
+        return rebuild(self._harnesses[row["arm"]], task_view(row), corpus, recorded)
 
 
 def rebuild(harness: Harness, task: TaskView, corpus: Corpus, record: RecordedEpisode) -> Trace:

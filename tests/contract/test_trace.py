@@ -127,3 +127,16 @@ def test_9_documents_that_are_missing_or_not_utf8_end_with_status_2(
         ]
         assert main(argv) == 2
         assert str(tmp_path / folder) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_7_5_what_the_answer_rests_on_is_shown_on_demand(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    (tmp_path / "replies.jsonl").write_text(lines(read({"document": JUNE}), upsert("4,400"), final("4,400")))
+    assert main([*command, "--provenance", *(["--json"] if as_json else [])]) == 0
+    said = capsys.readouterr().out
+    if as_json:
+        assert [node["id"] for node in json.loads(said)["nodes"]] == ["s1", "e1", "answer"]
+    else:
+        assert said == f"answer: 4,400\n  e1: 4,400\n    s1: {JUNE} [0:{len(DOCUMENTS[JUNE])}]\n"

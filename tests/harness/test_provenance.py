@@ -25,12 +25,12 @@ def test_7_5_an_answer_leads_to_computes_evidence_and_sources(episode: Opener) -
     assert list(found.lines()) == [
         "answer: 366.67",
         "  c1 = 366.666666666667 = 4400 / 12",
-        "    e2",
+        "    e2: 4,400",
         f"      s2: {JUNE} [18:86]",
-        "  e2 (above)",
+        "  e2: 4,400 (above)",
         "aside:",
         f"  s1: {MARCH} [26:79]",
-        "  e1 (superseded by e2)",
+        "  e1 (superseded by e2): 4,100",
         "  c2 = 400 = 4400 / 11",
     ]
     assert found.reached() == {"answer", "c1", "e2", "s2"}
@@ -60,5 +60,5 @@ def test_7_5_without_an_evidence_bank_it_rests_on_sources(episode: Opener) -> No
 
 def test_7_5_an_episode_without_an_answer_has_all_aside(episode: Opener) -> None:
     found = played(episode, "full", read(), upsert("4,100"), revise("e1", None), op("nonsense"))
-    assert list(found.lines()) == ["aside:", f"  s1: {MARCH} [26:79]", "  e1 (retracted)"]
+    assert list(found.lines()) == ["aside:", f"  s1: {MARCH} [26:79]", "  e1 (retracted): 4,100"]
     assert not found.reached() and list(Provenance().lines()) == []

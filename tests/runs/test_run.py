@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli import main
 from pipeline.errors import ConfigError, RunError
 from pipeline.harness.config import BudgetConfig, HarnessConfig
 from pipeline.runs import tables
@@ -134,6 +135,22 @@ def test_corpora_that_differ_by_task_are_each_attached(
     assert len({row["corpus"] for row in plan}) == 7
     order = [row["corpus"] for row in plan]
     assert sum(a != b for a, b in pairwise(order)) == 6  # next to each other
+
+
+def test_one_episode_is_shown_by_the_beginning_of_its_id(
+    tmp_path: Path, documents: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run(spec(tmp_path, [arm("a", documents, server.url)])).folder
+    episode = tables.read_plan(folder)["episode_id"][0].as_py()
+    capsys.readouterr()
+    shown = ["replay", str(folder), "--episode", episode[:20]]
+    assert main(shown) == 0
+    assert capsys.readouterr().out.startswith("[turn 1] ")
+    assert main([*shown, "--provenance"]) == 0
+    assert capsys.readouterr().out.startswith("answer: ")
+    assert main(["replay", str(folder), "--episode", "nothing"]) == 2
+    assert "0 episodes of" in capsys.readouterr().err
+    assert main(["replay", str(folder), "--provenance"]) == 2
 
 
 def test_a_tampered_journal_is_found_by_replay(tmp_path: Path, documents: Path, server: Server) -> None:
