@@ -14,7 +14,7 @@ from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ModelRequestFailed
 from pipeline.harness import LongHarness
-from pipeline.harness.config import BudgetConfig, HarnessConfig
+from pipeline.harness.config import BudgetConfig, HarnessConfig, Profile
 from pipeline.protocols import Completion, Limits, Outcome, Request, RequestRecord, TaskView, Usage
 from tests.variants import VARIANTS
 
@@ -49,20 +49,28 @@ class Unrecorded:
 
 
 async def episode(
-    view: TaskView, corpus: Corpus, variant: str = "full", budget: BudgetConfig | None = None
+    view: TaskView,
+    corpus: Corpus,
+    variant: str = "full",
+    budget: BudgetConfig | None = None,
+    profile: Profile = Profile.paper,
 ) -> tuple[Outcome, InProcess]:
     """Run one episode."""
-    config = HarnessConfig(switches=VARIANTS[variant], budget=budget or BudgetConfig(turns=60))
+    config = HarnessConfig(
+        switches=VARIANTS[variant], budget=budget or BudgetConfig(turns=60), profile=profile
+    )
     backbone = InProcess()
     outcome = await LongHarness(config).run(view, corpus, backbone, Unrecorded(), Limits(8_192))
     return outcome, backbone
 
 
-async def wrong(tasks: Sequence[Task], corpus: Corpus, variant: str = "full") -> list[str]:
+async def wrong(
+    tasks: Sequence[Task], corpus: Corpus, variant: str = "full", profile: Profile = Profile.paper
+) -> list[str]:
     """The ids of the tasks that aren't answered exactly."""
     found = []
     for task in tasks:
-        outcome, _ = await episode(task.view, corpus, variant)
+        outcome, _ = await episode(task.view, corpus, variant, profile=profile)
         if not score_answer(task.gold.answer, outcome.answer or "", 0.0):
             found.append(task.view.id)
     return found

@@ -14,7 +14,7 @@ from pipeline.backbone.reference.server import complete
 from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus
-from pipeline.harness.config import BudgetConfig
+from pipeline.harness.config import BudgetConfig, Profile
 from pipeline.protocols import AnswerFormat, TaskView
 from tests.backbone.reference.conftest import load_folder
 from tests.backbone.reference.episodes import corpus_of, episode, operations, wrong
@@ -31,6 +31,13 @@ async def test_the_other_variants_are_answered_in_too(
     built: list[Task], ledger: Corpus, variant: str
 ) -> None:
     assert await wrong(built[::4], ledger, variant) == []
+
+
+@pytest.mark.parametrize("variant", ["full", "append_only", "no_state", "notes"])
+async def test_what_goes_beyond_the_paper_refuses_no_right_answer(
+    built: list[Task], ledger: Corpus, variant: str
+) -> None:
+    assert await wrong(built[::2], ledger, variant, Profile.extended) == []
 
 
 async def test_phrasings_that_it_was_not_built_on_are_mostly_understood(
