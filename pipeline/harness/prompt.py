@@ -76,7 +76,7 @@ def _operations(config: HarnessConfig) -> dict[str, str]:
     written: dict[str, str] = {}
     for form in operation_forms(config.switches, extensions(config).batch_revise):
         name, field = get_args(form.model_fields["name"].annotation)[0], list(form.model_fields)[1]
-        key, tool = (field, f"`{name}` with `{field}`") if name == "evidence" else (name, f"`{name}`")
+        key, tool = (field, f'`{name}` with "{field}"') if name == "evidence" else (name, f"`{name}`")
         written.setdefault(key, tool if config.action.mode is ActionMode.tools else signature(form))
     return written
 
