@@ -46,6 +46,7 @@ class Corpus:
         self._documents = Documents(self._arrays)
         self._searcher = Searcher(self._arrays, self.config.index, len(self._arrays["passage_starts"]))
         self._matching = lru_cache(maxsize=64)(self._match)
+        self._outline = lru_cache(maxsize=4)(self._draw_outline)
 
     @classmethod
     def attach(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Corpus:
@@ -247,7 +248,10 @@ class Corpus:
         return SameTitle(len(others), ids[others[0]], ids[others[-1]]) if others else None
 
     def outline(self, max_tokens: int) -> str:
-        """Return the document map in at most `max_tokens` estimated tokens (contract 5.4)."""
+        """Return the document map in at most `max_tokens` estimated tokens (contract 5.4), drawn once."""
+        return self._outline(max_tokens)
+
+    def _draw_outline(self, max_tokens: int) -> str:
         sizes = [(self._documents.size(number) + 3) // 4 for number in range(len(self._documents.ids))]
         return outline(self._documents.ids, sizes, max_tokens)
 

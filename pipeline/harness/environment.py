@@ -13,7 +13,7 @@ from pipeline.corpus import Corpus, estimate_tokens
 from pipeline.figures import Grounds
 from pipeline.harness.config import Extensions, HarnessConfig, extensions
 from pipeline.harness.observation import Told
-from pipeline.harness.prompt import sent_schema, system_prompt, task_message
+from pipeline.harness.prompt import sent_schema, sent_tools, system_prompt, task_message
 from pipeline.harness.sources import Source
 from pipeline.harness.state import State
 from pipeline.harness.turn import Fault
@@ -29,7 +29,7 @@ class Environment:
     config: HarnessConfig
     corpus: Corpus
     task: TaskView
-    _grounds: dict[str, Grounds] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _grounds: dict[Source, Grounds] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def extensions(self) -> Extensions:
@@ -38,8 +38,8 @@ class Environment:
 
     @cached_property
     def opening_tokens(self) -> int:
-        """The estimated tokens of what begins every prompt: schema, system message, question and map."""
-        schema = orjson.dumps(sent_schema(self.config)).decode()
+        """The estimated tokens of what begins every prompt: schema or tools, system message, question, map."""
+        schema = orjson.dumps(sent_schema(self.config) or sent_tools(self.config)).decode()
         parts = (schema, system_prompt(self.config), task_message(self))
         return sum(map(estimate_tokens, parts))
 
@@ -48,12 +48,13 @@ class Environment:
 
         A bulletin's year often stands in its name alone.
         """
-        if source.id not in self._grounds:
+        if source not in self._grounds:
             number = self.corpus.number(source.document)
             assert number is not None, "a source is registered from its document"
             text = self.corpus.text(number, source.start, source.end)
-            self._grounds[source.id] = Grounds({source.id: text, f"name of {source.id}": source.document})
-        return self._grounds[source.id]
+            named = {source.id: text, f"name of {source.id}": source.document}
+            self._grounds[source] = Grounds(named)
+        return self._grounds[source]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Literal
 
 import orjson
@@ -52,14 +53,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class EvidenceBank:
-    """All entries ever admitted, in order: entry `e7` is the seventh. Immutable: changes give a new bank."""
+    """All entries ever admitted, in order: entry `e7` is the seventh. Immutable: edits give a new bank.
+
+    `digest` stands for the bank in the state's canonical form: the SHA-256 of the previous digest followed by
+    the canonical JSON of the entry that was admitted or retired, which costs the same for any size.
+    """
 
     entries: tuple[Entry, ...] = ()
+    digest: str = sha256(b"").hexdigest()
 
     @cached_property
     def active(self) -> tuple[Entry, ...]:
         """The entries that may be cited."""
-        return tuple(entry for entry in self.entries if entry.status == "active")
+        return tuple([entry for entry in self.entries if entry.status == "active"])
 
     def get(self, evidence_id: str) -> Entry | None:
         """Return the entry with this id, active or not, if there is one."""
@@ -73,7 +79,7 @@ class EvidenceBank:
     def admit(self, statement: str, sources: Sequence[str], turn: int) -> tuple[EvidenceBank, Entry]:
         """Return the bank with a new active entry, and that entry (contract 3.11)."""
         entry = Entry(f"e{len(self.entries) + 1}", statement, tuple(sources), turn)
-        return EvidenceBank((*self.entries, entry)), entry
+        return self._edited((*self.entries, entry), entry), entry
 
     def retire(self, evidence_id: str, turn: int, successor: str | None) -> EvidenceBank:
         """Return the bank with an active entry superseded by `successor`, or retracted if that is `None`."""
@@ -81,7 +87,10 @@ class EvidenceBank:
         status: EvidenceStatus = "superseded" if successor else "retracted"
         retired = replace(old, status=status, retired_turn=turn, superseded_by=successor)
         index = int(evidence_id[1:]) - 1
-        return EvidenceBank((*self.entries[:index], retired, *self.entries[index + 1 :]))
+        return self._edited((*self.entries[:index], retired, *self.entries[index + 1 :]), retired)
+
+    def _edited(self, entries: tuple[Entry, ...], edited: Entry) -> EvidenceBank:
+        return EvidenceBank(entries, sha256(self.digest.encode() + edited.encoded).hexdigest())
 
     def require(self, evidence_id: str) -> Entry:
         """Return the active entry with this id.

@@ -138,6 +138,11 @@ def tables(document: str, tables: Sequence[Table], query: str) -> str:
     return "\n".join(lines)
 
 
+def documents(ids: Sequence[str]) -> str:
+    """Name the documents that a filter selected, for the next, finer one (contract 5.4)."""
+    return f"documents searched: {', '.join(ids)}"
+
+
 def _words(text: str) -> set[str]:
     return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 3}
 

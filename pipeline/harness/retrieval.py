@@ -19,7 +19,8 @@ from pipeline.harness.observation import Served
 from pipeline.harness.operations import Read, Search
 from pipeline.harness.state import State
 
-_FEW_DOCUMENTS = 3  # a filter that selects no more has their tables listed
+_FEW_DOCUMENTS = 3  # a filter that selects no more has their tables listed,
+_NAMED_DOCUMENTS = 20  # and one that selects no more than this, their names
 
 
 def search(environment: Environment, state: State, operation: Search) -> Effect:
@@ -40,6 +41,8 @@ def search(environment: Environment, state: State, operation: Search) -> Effect:
         for number in selected.tolist():
             if found := corpus.tables(number):
                 listings.append(observation.tables(corpus.document_ids[number], found, operation.query))
+    elif patterns and len(selected) <= _NAMED_DOCUMENTS:
+        listings.append(observation.documents([corpus.document_ids[number] for number in selected.tolist()]))
     unmatched = [each for each in patterns if len(patterns) > 1 and not len(corpus.matching([each]))]
     hits = [
         {

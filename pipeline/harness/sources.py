@@ -52,23 +52,29 @@ class Source:
 
 @dataclass(frozen=True)
 class Sources:
-    """The registered sources, in order; the same served range is the same source."""
+    """The registered sources, in order; the same served range is the same source.
+
+    `digest` stands for them in the state's canonical form: the SHA-256 of the previous digest followed by the
+    canonical JSON of the newest source.
+    """
 
     entries: tuple[Source, ...] = ()
+    digest: str = sha256(b"").hexdigest()
     _served: Mapping[_Range, tuple[Source, int]] = field(default_factory=dict, repr=False, compare=False)
 
     def register(
         self, document: str, start: int, end: int, text: str, tokens: int, turn: int
     ) -> tuple[Sources, Source]:
         """Return the sources with this range registered, and its source: an old one if it was read before."""
-        served, entries = (document, start, end), self.entries
+        served, entries, digest = (document, start, end), self.entries, self.digest
         if served in self._served:
             source = self._served[served][0]
         else:
-            digest = sha256(text.encode()).hexdigest()
-            source = Source(f"s{len(entries) + 1}", document, start, end, digest, tokens, turn)
+            of_text = sha256(text.encode()).hexdigest()
+            source = Source(f"s{len(entries) + 1}", document, start, end, of_text, tokens, turn)
             entries = (*entries, source)
-        return Sources(entries, {**self._served, served: (source, turn)}), source
+            digest = sha256(digest.encode() + source.encoded).hexdigest()
+        return Sources(entries, digest, {**self._served, served: (source, turn)}), source
 
     def served_at(self, document: str, start: int, end: int) -> int | None:
         """Return the turn at which exactly this range was last served, if it was."""

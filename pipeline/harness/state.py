@@ -1,12 +1,11 @@
 """The state of an episode, `S = (E, C, H)`, with what the environment keeps beside it (contract, section 1).
 
-All of it is immutable: a turn makes a new state that shares what did not change. Its canonical form is
-assembled from parts that were serialised once, so hashing costs the same at turn 1 and at turn 200.
+All of it is immutable: a turn makes a new state that shares what did not change. Its canonical form has
+digests for what grows, so hashing costs the same at turn 1 and at turn 200.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -131,17 +130,20 @@ class State:
         return "running" if self.budget.turns_left > 0 else "turns_exhausted"
 
     def canonical(self) -> bytes:
-        """The state as canonical JSON: keys sorted, no white space, UTF-8; H is represented by its digest."""
+        """The state as canonical JSON: keys sorted, no white space, UTF-8.
+
+        What grows with the episode, H, E and the sources, is represented by its chained digest.
+        """
         accepted = self.accepted
         facts: dict[str, Any] = {
             "turn": self.turn,
             "status": self.status,
             "budget": self.budget.as_json(),
-            "evidence": _fragments([entry.encoded for entry in self.evidence.entries]),
+            "evidence": self.evidence.digest,
             "conclusion": orjson.Fragment(self.conclusion.encoded) if self.conclusion else None,
             "notes": self.notes,
-            "sources": _fragments([source.encoded for source in self.sources.entries]),
-            "computes": _fragments([computed.encoded for computed in self.computes]),
+            "sources": self.sources.digest,
+            "computes": [orjson.Fragment(computed.encoded) for computed in self.computes],
             "history": self.history.digest,
             "compacted": self.compacted,
             "accepted": accepted and [accepted.answer, list(accepted.cited), list(accepted.computes)],
@@ -152,7 +154,3 @@ class State:
     def sha256(self) -> str:
         """The SHA-256 of `canonical()`: the same if all of E, C, H and the rest are."""
         return sha256(self.canonical()).hexdigest()
-
-
-def _fragments(parts: Sequence[bytes]) -> orjson.Fragment:
-    return orjson.Fragment(b"[" + b",".join(parts) + b"]")

@@ -121,9 +121,9 @@ class Segment:
     def _sync(self) -> None:
         while True:
             self._dirty.wait()
+            self._dirty.clear()  # before the look at `_closed`: `close` sets both, and must not be missed
             if self._closed.wait(SYNC_SECONDS):
                 return
-            self._dirty.clear()
             try:
                 os.fsync(self._file)
             except OSError as error:  # nobody waits for this thread: the next `append` says it

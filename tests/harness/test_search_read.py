@@ -253,3 +253,11 @@ def test_3_9_offsets_are_code_points_and_text_comes_back_exactly(tmp_path: Path,
             if opened.state.status == "running":
                 result = opened.send(read({"document": "odd.txt", "start": start, "end": end})).result
                 assert result and result["reads"][0]["text"] == text[start:end]
+
+
+def test_5_4_a_filter_that_selects_several_documents_names_them(episode: Opener) -> None:
+    said = episode().send(search("line", documents=["*.txt"])).observation
+    named = "1942/report_june.txt, 1942/report_march.txt, big.txt, fence.txt, notes.txt"
+    assert said.endswith(f"\n\ndocuments searched: {named}")
+    assert "documents searched:" not in episode().send(search("line")).observation
+    assert "documents searched:" not in episode().send(search("line", documents=["1942/*"])).observation

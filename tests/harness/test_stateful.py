@@ -149,6 +149,10 @@ UNTYPED = st.builds(
     st.dictionaries(FIELDS, ANYTHING, max_size=3),
     st.dictionaries(st.sampled_from(["thought", "conclusion", "notes", "x"]), ANYTHING, max_size=2),
 )
+OTHER_EPISODE = [  # its s1 and its e1 are not those of the episodes that are played
+    op("read", locations=[{"document": NOTES, "start": 0, "end": 30}]),
+    op("evidence", upsert=[{"statement": "A note of 4,100", "sources": ["s1"]}]),
+]
 PHASES = [Phase.generate, Phase.shrink]  # explaining a failure takes minutes
 BUDGETS = st.one_of(
     st.just(BudgetConfig(turns=40)),
@@ -471,11 +475,18 @@ class Episodes(RuleBasedStateMachine):
         assert undated(whole.state) == undated(single.state)
 
     def replay(self) -> None:
-        """Check that the replies alone give the episode again, in a fresh environment (contract 1.2)."""
+        """Check that the replies alone give the episode again (contract 1.1, 1.2).
+
+        Once by a harness of its own, and once in an environment where another episode has been played.
+        """
         replies = [turn.reply for turn in self.turns]
         harness = LongHarness(deepcopy(self.config))
         trace = harness.replay(TASK, self.corpus, [*replies, *([] if self.running else [Reply("more")])])
         assert trace.turns == tuple(self.turns)
+        again = start(deepcopy(self.config), self.corpus, TASK)
+        again.play(*OTHER_EPISODE)
+        again.state = self.first
+        assert [again.send(reply.text) for reply in replies] == self.turns
         assert [turn.state_sha256 for turn in trace.turns] == [turn.state.sha256 for turn in self.turns]
         assert list(map(as_json, trace.turns)) == list(map(as_json, self.turns))
         assert trace.state == self.episode.state and (trace.outcome is None) == self.running

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import RunError
@@ -83,6 +84,7 @@ def test_a_line_is_with_the_operating_system_at_once(tmp_path: Path) -> None:
     segment.close()
 
 
+@settings(deadline=None)
 @given(cut=st.integers(min_value=1, max_value=10_000))
 def test_wherever_a_segment_is_torn_only_its_last_episode_is_owed(
     tmp_path_factory: pytest.TempPathFactory, cut: int
@@ -155,3 +157,22 @@ def test_a_segment_that_cannot_be_synced_takes_no_more(
         segment.append({"v": 1})
     for descriptor in (reading, writing, segment._file):
         os.close(descriptor)
+
+
+def test_a_close_just_after_the_syncer_looked_for_it_is_not_missed(tmp_path: Path) -> None:
+    segment = Segment(tmp_path, "a")
+
+    class Late(threading.Event):
+        """`close` comes right after the first wait has timed out."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            closed = self.is_set()
+            self.set()
+            segment._dirty.set()
+            return closed
+
+    segment._closed = Late()
+    segment.append({"v": 1})
+    segment._syncer.join(timeout=30)
+    assert not segment._syncer.is_alive()
+    segment.close()
