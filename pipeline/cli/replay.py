@@ -3,8 +3,8 @@
 examples:
   longharness replay outputs/NAME
   longharness replay NAME --json
-  longharness replay NAME --episode 3f2a             # one of them, turn by turn; any beginning of its id
-  longharness replay NAME --episode 3f2a --provenance  # what its answer rests on
+  longharness replay NAME --episode TASK               # one of them, turn by turn
+  longharness replay NAME --episode 3f2a --provenance  # by its own id; what its answer rests on
 
 It reads the run's plan and journal, and its corpora: from the cache, or built again from their documents.
 Exit status 1: an episode differs from its record.
@@ -25,7 +25,9 @@ from pipeline.errors import UnusableInput
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the verb's arguments."""
     add_run(parser)
-    parser.add_argument("--episode", metavar="ID", help="show this episode; a beginning of its id is enough")
+    parser.add_argument(
+        "--episode", metavar="ID", help="show one episode: that of this task, or whose id begins so"
+    )
     add_provenance(parser)
     add_json(parser)
 

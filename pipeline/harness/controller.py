@@ -89,7 +89,8 @@ def _invalid(
 
 
 def _valid(environment: Environment, reply: Reply, sent: Sent, updated: Update, effect: Effect) -> Turn:
-    warnings = (*effect.warnings, *updated.warnings, *_few_turns(environment, effect.state))
+    warned = (*effect.warnings, *updated.warnings)
+    warnings = (*warned, *_few_turns(environment, effect.state))
     name, number = sent.operation.name, effect.state.turn
     told, stub = observation.acceptance(number, name, effect.told, updated.line, _messages(warnings))
     state, events = _remember(environment, effect.state, Exchange(reply, told, stub))
@@ -102,7 +103,7 @@ def _valid(environment: Environment, reply: Reply, sent: Sent, updated: Update, 
         reply=reply,
         observation=told,
         result=effect.result,
-        log=(*effect.events, *updated.events, *events),
+        log=(*effect.events, *updated.events, *map(_warned, warned), *events),
         warnings=warnings,
         state=state,
         state_sha256=state.sha256,
@@ -117,6 +118,10 @@ def _has_update(state: State, response: Mapping[str, Any]) -> bool:
     """Whether a response carries an update that its variant could have merged."""
     structured = state.conclusion is not None and response.get("conclusion") is not None
     return structured or (state.notes is not None and response.get("notes") is not None)
+
+
+def _warned(fault: Fault) -> Event:
+    return {"event": "warned", "code": fault.code}
 
 
 def _few_turns(environment: Environment, state: State) -> tuple[Fault, ...]:

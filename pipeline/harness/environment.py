@@ -38,7 +38,7 @@ class Environment:
 
     @cached_property
     def opening_tokens(self) -> int:
-        """The estimated tokens of what begins every prompt: schema or tools, system message, question, map."""
+        """The estimated tokens of what begins every prompt: schema or tools, system message, task."""
         schema = orjson.dumps(sent_schema(self.config) or sent_tools(self.config)).decode()
         parts = (schema, system_prompt(self.config), task_message(self))
         return sum(map(estimate_tokens, parts))

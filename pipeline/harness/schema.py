@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -25,7 +26,8 @@ _OFFSETS = {"minimum": 0, "maximum": 999_999_999}  # no document is longer; of d
 Schema = dict[str, Any]
 
 
-def form_schema(form: type[BaseModel]) -> Schema:
+@lru_cache(maxsize=64)
+def form_schema(form: type[BaseModel]) -> Mapping[str, Any]:
     """Return the schema of one form, without references; examples stay in, for the notation."""
     whole = form.model_json_schema()
     return _plain(whole, whole.get("$defs", {}))
@@ -34,9 +36,9 @@ def form_schema(form: type[BaseModel]) -> Schema:
 def response_schema(switches: SwitchesConfig, batch_revise: bool = False) -> Schema:
     """Return the schema of all that the parser takes for a response in a variant (contract, section 8)."""
     schema = form_schema(response_form(switches))
-    forms = operation_forms(switches, batch_revise)
-    schema["properties"]["operation"] = {"anyOf": [form_schema(form) for form in forms]}
-    wire: Schema = _without_examples(schema)
+    operations = [form_schema(form) for form in operation_forms(switches, batch_revise)]
+    properties = {**schema["properties"], "operation": {"anyOf": operations}}
+    wire: Schema = _without_examples({**schema, "properties": properties})
     return wire
 
 
@@ -76,6 +78,7 @@ def narrowed(
     return {**_OFFSETS, **narrow} if kind == "integer" else narrow
 
 
+@lru_cache(maxsize=64)
 def signature(form: type[BaseModel]) -> str:
     """Return a form in the contract's notation: `{"name": "search", "query": "…", "top_k": 1–50?, …}`."""
     return _notation(form_schema(form))
@@ -95,7 +98,7 @@ def fields_at(form: type[BaseModel], path: Sequence[str | int]) -> tuple[str, ..
     return tuple(name for node in _choices(nodes) for name in node.get("properties", ()))
 
 
-def _choices(nodes: Sequence[Schema]) -> list[Schema]:
+def _choices(nodes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [choice for node in nodes for choice in node.get("anyOf", [node])]
 
 

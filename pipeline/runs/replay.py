@@ -55,15 +55,20 @@ def replay_run(folder: Path, progress: Callable[[Replayed], None] | None = None)
 
 
 def replay_episode(folder: Path, episode: str) -> Trace:
-    """Return the trace of the one episode whose id begins with `episode`.
+    """Return the trace of the one episode of task `episode`, or whose id begins with that.
 
     Raises `RunError` if it is not exactly one, or has no result yet; otherwise as `rebuild` and `replay_run`.
     """
     run = _Run(folder)
-    rows = [row for row in run.plan if row["episode_id"].startswith(episode)]
+    rows = [row for row in run.plan if row["task_id"] == episode or row["episode_id"].startswith(episode)]
     if len(rows) != 1:
-        some = ", ".join(row["episode_id"][:12] for row in rows[:3] or run.plan[:3])
-        raise RunError(f"{len(rows)} episodes of {folder} have an id that begins with {episode!r}: {some}, …")
+        some = [
+            f"{row['episode_id'][:12]} ({row['arm']}, {row['task_id']})" for row in (rows or run.plan)[:5]
+        ]
+        raise RunError(
+            f"{len(rows)} episodes of {folder} are of a task {episode!r} or have an id that begins with it; "
+            f"there are {', '.join(some)}, …"
+        )
     recorded = run.recorded(rows[0])
     if recorded is None:
         raise RunError(f"episode {rows[0]['episode_id'][:12]} of {folder} has no result yet")

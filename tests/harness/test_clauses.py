@@ -16,7 +16,8 @@ ROWS = re.findall(
 )
 CLAUSES = [
     "1", "1.1", "1.2", *(f"2.{n}" for n in range(1, 8)), *(f"3.{n}" for n in range(1, 23)),
-    "4.1", "4.2", "4.3", "4.5", *(f"5.{n}" for n in range(1, 6)), "6", "8", "9",
+    "4.1", "4.2", "4.3", "4.5", *(f"5.{n}" for n in range(1, 6)), "6",
+    "7", *(f"7.{n}" for n in range(1, 8)), "8", "9",
 ]  # fmt: skip
 
 

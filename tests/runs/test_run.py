@@ -137,15 +137,18 @@ def test_corpora_that_differ_by_task_are_each_attached(
     assert sum(a != b for a, b in pairwise(order)) == 6  # next to each other
 
 
-def test_one_episode_is_shown_by_the_beginning_of_its_id(
+def test_one_episode_is_shown_by_its_task_or_the_beginning_of_its_id(
     tmp_path: Path, documents: Path, server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = run(spec(tmp_path, [arm("a", documents, server.url)])).folder
-    episode = tables.read_plan(folder)["episode_id"][0].as_py()
+    plan = tables.read_plan(folder).to_pylist()
     capsys.readouterr()
-    shown = ["replay", str(folder), "--episode", episode[:20]]
+    shown = ["replay", str(folder), "--episode", plan[0]["episode_id"][:20]]
     assert main(shown) == 0
-    assert capsys.readouterr().out.startswith("[turn 1] ")
+    transcript = capsys.readouterr().out
+    assert transcript.startswith("[turn 1] ")
+    assert main(["replay", str(folder), "--episode", plan[0]["task_id"]]) == 0
+    assert capsys.readouterr().out == transcript
     assert main([*shown, "--provenance"]) == 0
     assert capsys.readouterr().out.startswith("answer: ")
     assert main(["replay", str(folder), "--episode", "nothing"]) == 2
