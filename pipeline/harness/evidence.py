@@ -67,6 +67,11 @@ class EvidenceBank:
         """The entries that may be cited."""
         return tuple([entry for entry in self.entries if entry.status == "active"])
 
+    @cached_property
+    def rendered(self) -> str:
+        """The active entries in the rendered state, a line each."""
+        return "\n".join([entry.line for entry in self.active])
+
     def get(self, evidence_id: str) -> Entry | None:
         """Return the entry with this id, active or not, if there is one."""
         number = evidence_id[1:]

@@ -226,24 +226,24 @@ def tail(state: State, config: HarnessConfig) -> str:
     beyond = extensions(config)
     lines = ["=== state ==="]
     if config.switches.evidence_bank:
-        lines += _list("Active evidence", [entry.line for entry in state.evidence.active])
+        lines += _list("Active evidence", state.evidence.rendered)
     if state.conclusion is not None:
         bank = state.evidence if beyond.stale_conclusions is not Check.off else None
         lines += ["Conclusion:", *_conclusion(state.conclusion, bank)]
     if state.notes is not None:
-        lines += _list("Notes", state.notes.splitlines())
-    lines += _list("Sources", [source.line for source in state.sources.entries])
+        lines += _list("Notes", "\n".join(state.notes.splitlines()))
+    lines += _list("Sources", state.sources.rendered)
     if beyond.answer is not Check.off or beyond.compaction:
-        lines += _list("Computes", [computed.line for computed in state.computes])
+        lines += _list("Computes", "\n".join([computed.line for computed in state.computes]))
     return "\n".join([*lines, state.budget.line])
 
 
 def _conclusion(conclusion: Conclusion, bank: EvidenceBank | None) -> list[str]:
-    return [
-        *_list("established", [_claim(claim, bank) for claim in conclusion.established]),
-        *_list("hypotheses", [_claim(claim, bank) for claim in conclusion.hypotheses]),
-        *_list("unresolved", [f"- {' '.join(gap.splitlines())}" for gap in conclusion.unresolved]),
-    ]
+    established = [_claim(claim, bank) for claim in conclusion.established]
+    hypotheses = [_claim(claim, bank) for claim in conclusion.hypotheses]
+    unresolved = [f"- {' '.join(gap.splitlines())}" for gap in conclusion.unresolved]
+    lists = {"established": established, "hypotheses": hypotheses, "unresolved": unresolved}
+    return [line for name, items in lists.items() for line in _list(name, "\n".join(items))]
 
 
 def _claim(claim: Claim, bank: EvidenceBank | None) -> str:
@@ -265,8 +265,8 @@ def stubs(exchanges: Sequence[Exchange]) -> str:
     return "\n".join(["=== earlier turns, in short; a source read again costs no budget ===", *lines])
 
 
-def _list(name: str, lines: Sequence[str]) -> list[str]:
-    return [f"{name}:", *lines] if lines else [f"{name}: none"]
+def _list(name: str, lines: str) -> list[str]:
+    return [f"{name}:", lines] if lines else [f"{name}: none"]
 
 
 def _plural(noun: str, count: int) -> str:

@@ -81,6 +81,11 @@ class Sources:
         found = self._served.get((document, start, end))
         return found[1] if found else None
 
+    @cached_property
+    def rendered(self) -> str:
+        """The sources in the rendered state, a line each."""
+        return "\n".join([source.line for source in self.entries])
+
     def get(self, source_id: str | None) -> Source | None:
         """Return the source with this id, if there is one."""
         if source_id is None:
