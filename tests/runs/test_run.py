@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from pipeline.config import resolve
 from pipeline.errors import ConfigError, RunError
 from pipeline.harness.config import BudgetConfig, HarnessConfig
 from pipeline.runs import tables
@@ -135,6 +136,21 @@ def test_corpora_that_differ_by_task_are_each_attached(
     assert len({row["corpus"] for row in plan}) == 7
     order = [row["corpus"] for row in plan]
     assert sum(a != b for a, b in pairwise(order)) == 6  # next to each other
+
+
+def test_native_tool_calls_are_recorded_as_text_and_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LONGHARNESS_CACHE", str(tmp_path / "cache"))
+    smoke = ["experiment=smoke", "harness.action.mode=tools", f"root={tmp_path}", "run=tools"]
+    result = run(resolve(smoke))
+    assert result.complete
+    episodes = tables.read(result.folder, "episodes").to_pylist()
+    assert {episode["status"] for episode in episodes} == {"answered"}
+    requests = tables.read(result.folder, "requests").to_pylist()
+    assert {request["finish"] for request in requests} == {"tool_calls"}
+    assert all(turn["valid"] for turn in tables.read(result.folder, "turns").to_pylist())
+    assert not replay_run(result.folder).mismatches
 
 
 def test_one_episode_is_shown_by_its_task_or_the_beginning_of_its_id(

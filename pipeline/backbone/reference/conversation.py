@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from pipeline.backbone.reference.observation import Observation, parse_observation
+from pipeline.backbone.reference.replies import BESIDE
 
 Json = Mapping[str, Any]
 
@@ -25,7 +26,7 @@ _BUDGET = re.compile(r"^Budget: (\d+) turns?, (\d+) search(?:es)?, (\d+) read to
 
 @dataclass(frozen=True)
 class Operations:
-    """Which operations and fields the reply may use, as the request's JSON schema shows them."""
+    """Which operations and fields the reply may use, as the request's JSON schema or tools show them."""
 
     evidence: bool = True
     revise: bool = True
@@ -69,26 +70,27 @@ class Conversation:
     budget: Budget = Budget()
 
 
-def parse(messages: Sequence[Json], response_format: Json | None) -> Conversation:
+def parse(
+    messages: Sequence[Json], response_format: Json | None, tools: Sequence[Json] | None = None
+) -> Conversation:
     """Read a request. Raises `ValueError` if its first user message is not a task of the harness."""
-    texts = [(str(message.get("role")), _content(message)) for message in messages]
-    system = "\n".join(text for role, text in texts if role == "system")
-    spoken = [(role, text) for role, text in texts if role != "system"]
-    if not spoken or spoken[0][0] != "user":
+    system = "\n".join(_content(message) for message in messages if message.get("role") == "system")
+    spoken = [message for message in messages if message.get("role") != "system"]
+    if not spoken or spoken[0].get("role") != "user":
         raise ValueError("the first message after the system message must be the user's")
-    body, _, tail = spoken[-1][1].rpartition(_STATE)
+    body, _, tail = _content(spoken[-1]).rpartition(_STATE)
     if tail and body:
-        spoken[-1] = (spoken[-1][0], body.rstrip("\n"))
+        spoken[-1] = {**spoken[-1], "content": body.rstrip("\n")}
     else:
         tail = ""
-    first = _FIRST.match(spoken[0][1])
+    first = _FIRST.match(_content(spoken[0]))
     if first is None:
         raise ValueError("the first user message does not open with `Question:`")
     return Conversation(
         question=first["question"],
         answer_format=first["form"],
         outline=first["outline"],
-        operations=_operations(response_format, system),
+        operations=_operations(response_format, tools, system),
         turns=tuple(_turns(spoken[1:])),
         active=_active(tail),
         budget=_budget(tail),
@@ -101,14 +103,27 @@ def _content(message: Json) -> str:
     return content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in content)
 
 
-def _turns(spoken: Sequence[tuple[str, str]]) -> list[Turn]:
+def _turns(spoken: Sequence[Json]) -> list[Turn]:
     pairs = zip(spoken[::2], spoken[1::2], strict=False)
-    return [Turn(parse_reply(reply), parse_observation(observed)) for (_, reply), (_, observed) in pairs]
+    return [Turn(_reply(reply), parse_observation(_content(observed))) for reply, observed in pairs]
+
+
+def _reply(message: Json) -> Json:
+    """An earlier reply of ours, in the wire format: its text, or the operation of its tool call."""
+    calls = message.get("tool_calls")
+    if not calls:
+        return parse_reply(_content(message))
+    function = calls[0]["function"]
+    arguments = parse_reply(function["arguments"])
+    return {
+        "operation": {"name": function["name"]} | {k: v for k, v in arguments.items() if k not in BESIDE},
+        **{k: v for k, v in arguments.items() if k in BESIDE},
+    }
 
 
 @lru_cache(maxsize=4096)
 def parse_reply(text: str) -> Json:
-    """The JSON object of an earlier reply; empty where there is none."""
+    """The JSON object of an earlier reply, or of its call's arguments; empty where there is none."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -116,15 +131,15 @@ def parse_reply(text: str) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _operations(response_format: Json | None, system: str) -> Operations:
-    """What the schema offers; without one, what the system prompt's own copy of it shows."""
-    schema = (response_format or {}).get("json_schema", {}).get("schema")
-    return _offered(json.dumps(schema) if schema else system)
+def _operations(response_format: Json | None, tools: Sequence[Json] | None, system: str) -> Operations:
+    """What the tools or the schema offer; without either, what the system prompt's own copy of it shows."""
+    form = tools or (response_format or {}).get("json_schema", {}).get("schema")
+    return _offered(json.dumps(form) if form else system)
 
 
 @lru_cache(maxsize=64)
 def _offered(schema: str) -> Operations:
-    """The operations and fields that a schema names. Quoted names are all that is looked at."""
+    """The operations and fields that a schema, or tools, name. Quoted names are all that is looked at."""
     names = set(re.findall(r'"(\w+)"', schema))
     return Operations("upsert" in names, "revise" in names, "conclusion" in names, "notes" in names)
 

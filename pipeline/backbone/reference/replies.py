@@ -1,4 +1,4 @@
-"""The replies of the policy: one JSON object each, in the wire format of contract section 8."""
+"""The replies of the policy, in the forms of contract section 8: one JSON object each, or one tool call."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Operation = Mapping[str, Any]
+BESIDE = ("conclusion", "notes")  # in a JSON reply beside the operation, in a call among its arguments
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,17 @@ class Reply:
 
     def render(self) -> str:
         """The reply as the text of a completion."""
-        reply: dict[str, Any] = {"thought": self.thought, "operation": self.operation}
-        if self.conclusion is not None:
-            reply["conclusion"] = self.conclusion
-        if self.notes is not None:
-            reply["notes"] = self.notes
+        reply = {"thought": self.thought, "operation": self.operation, **self._beside()}
         return json.dumps(reply, ensure_ascii=False)
+
+    def call(self) -> tuple[str, str]:
+        """The reply as a tool call, said after the thought: the tool's name, and its arguments as JSON."""
+        arguments = {key: value for key, value in self.operation.items() if key != "name"}
+        return self.operation["name"], json.dumps({**arguments, **self._beside()}, ensure_ascii=False)
+
+    def _beside(self) -> dict[str, Any]:
+        beside = {name: getattr(self, name) for name in BESIDE}
+        return {name: value for name, value in beside.items() if value is not None}
 
 
 def search(query: str, documents: Sequence[str] = (), top_k: int = 10, order: str = "score") -> Operation:

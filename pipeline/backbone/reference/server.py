@@ -62,23 +62,31 @@ async def _input_closed() -> None:
 
 
 def complete(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The chat completion of a request. Raises `ValueError` if it is not one of the harness's.
+    """The chat completion of a request; with tools, a call of one.
 
+    Raises `ValueError` if the request is not one of the harness's.
     A lone message that asks for no form of reply, as one waiting for a server sends, is answered by `ready`.
     """
-    messages = body.get("messages")
+    messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise ValueError("`messages` must be a list of objects")
-    message: dict[str, Any] = {"role": "assistant"}
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    finish = "stop"
     if len(messages) == 1 and "response_format" not in body:
-        text = "ready"
-    elif reply := next_reply(parse(messages, body.get("response_format"))):
-        text = reply.render()
+        message["content"] = "ready"
+    elif not (reply := next_reply(parse(messages, body.get("response_format"), tools))):
+        message["refusal"] = GIVEN_UP
+    elif tools:
+        name, arguments = reply.call()
+        function = {"name": name, "arguments": arguments}
+        call = {"id": f"call{len(messages):05}", "type": "function", "function": function}
+        message |= {"content": reply.thought, "tool_calls": [call]}
+        finish = "tool_calls"
     else:
-        text, message["refusal"] = "", GIVEN_UP
-    text, finish = _within(text, body.get("max_completion_tokens") or body.get("max_tokens"))
-    message["content"] = text
-    prompt = sum(_tokens(str(message.get("content") or "")) for message in messages)
+        message["content"] = reply.render()
+    if _cut(message, body.get("max_completion_tokens") or body.get("max_tokens")):
+        finish = "length"
+    prompt, completion = sum(map(_tokens, messages)), _tokens(message)
     return {
         "id": "chatcmpl-reference",
         "object": "chat.completion",
@@ -87,22 +95,33 @@ def complete(body: Mapping[str, Any]) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {
             "prompt_tokens": prompt,
-            "completion_tokens": _tokens(text),
-            "total_tokens": prompt + _tokens(text),
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
         },
     }
 
 
-def _within(text: str, max_tokens: object) -> tuple[str, str]:
-    """The text, cut at `max_tokens` as a model's would be, and the finish reason."""
-    if isinstance(max_tokens, int) and _tokens(text) > max_tokens:
-        return text.encode()[: max_tokens * BYTES_PER_TOKEN].decode(errors="ignore"), "length"
-    return text, "stop"
+def _cut(message: dict[str, Any], max_tokens: object) -> bool:
+    """Cut a reply, in its text or its call's arguments, as a model's would be; return whether it was."""
+    if not isinstance(max_tokens, int) or _tokens(message) <= max_tokens:
+        return False
+    calls = message.get("tool_calls")
+    last, key = (calls[0]["function"], "arguments") if calls else (message, "content")
+    written = last[key].encode()
+    kept = max_tokens * BYTES_PER_TOKEN - (_bytes(message) - len(written))
+    last[key] = written[: max(kept, 0)].decode(errors="ignore")
+    return True
 
 
-def _tokens(text: str) -> int:
+def _tokens(message: Mapping[str, Any]) -> int:
     """An estimate: UTF-8 bytes over four, rounded up."""
-    return -(-len(text.encode()) // BYTES_PER_TOKEN)
+    return -(-_bytes(message) // BYTES_PER_TOKEN)
+
+
+def _bytes(message: Mapping[str, Any]) -> int:
+    """The size of a message's text and of its calls' arguments."""
+    arguments = (call["function"]["arguments"] for call in message.get("tool_calls") or ())
+    return sum(len(text.encode()) for text in (str(message.get("content") or ""), *arguments))
 
 
 async def _health(_: web.Request) -> web.Response:

@@ -8,36 +8,40 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.backbone.reference.server import MODEL, complete
+from pipeline.backbone.wire import decode, encode
 from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ModelRequestFailed
 from pipeline.harness import LongHarness
-from pipeline.harness.config import BudgetConfig, HarnessConfig, Profile
+from pipeline.harness.config import ActionConfig, ActionMode, BudgetConfig, HarnessConfig, Profile
+from pipeline.harness.tools import wire_text
 from pipeline.protocols import Completion, Limits, Outcome, Request, RequestRecord, TaskView, Usage
 from tests.variants import VARIANTS
 
 
 @dataclass
 class InProcess:
-    """The policy as a backbone, without HTTP. Keeps what was asked and replied."""
+    """The policy as a backbone, over the bytes of the API but without HTTP. Keeps what was asked and replied.
+
+    Replies are kept as the runtime reads them: of a tool call, its text in the wire format.
+    """
 
     replies: list[str] = field(default_factory=list)
     bodies: list[dict[str, object]] = field(default_factory=list)
 
     async def complete(self, request: Request) -> Completion:
-        schema = {"type": "json_schema", "json_schema": {"name": "operation", "schema": request.schema}}
-        messages = [json.loads(message.encoded) for message in request.messages]
-        self.bodies.append(
-            {"messages": messages, "response_format": schema, "max_tokens": request.max_tokens}
+        body = json.loads(encode(request, MODEL, schema=request.schema is not None))
+        self.bodies.append(body)
+        reply = decode(json.dumps(complete(body)).encode())
+        if reply.refusal:
+            raise ModelRequestFailed("refused", reply.refusal)
+        completion = Completion(
+            reply.text, None, reply.finish, Usage(), MODEL, "in process", 0.0, tool_calls=reply.tool_calls
         )
-        message = complete(self.bodies[-1])["choices"][0]["message"]
-        if "refusal" in message:
-            raise ModelRequestFailed("refused", message["refusal"])
-        text = message["content"]
-        self.replies.append(text)
-        return Completion(text, None, "stop", Usage(), MODEL, "in process", 0.0)
+        self.replies.append(wire_text(completion))
+        return completion
 
 
 class Unrecorded:
@@ -54,10 +58,14 @@ async def episode(
     variant: str = "full",
     budget: BudgetConfig | None = None,
     profile: Profile = Profile.paper,
+    mode: ActionMode = ActionMode.json_schema,
 ) -> tuple[Outcome, InProcess]:
     """Run one episode."""
     config = HarnessConfig(
-        switches=VARIANTS[variant], budget=budget or BudgetConfig(turns=60), profile=profile
+        switches=VARIANTS[variant],
+        budget=budget or BudgetConfig(turns=60),
+        profile=profile,
+        action=ActionConfig(mode),
     )
     backbone = InProcess()
     outcome = await LongHarness(config).run(view, corpus, backbone, Unrecorded(), Limits(8_192))
@@ -65,12 +73,16 @@ async def episode(
 
 
 async def wrong(
-    tasks: Sequence[Task], corpus: Corpus, variant: str = "full", profile: Profile = Profile.paper
+    tasks: Sequence[Task],
+    corpus: Corpus,
+    variant: str = "full",
+    profile: Profile = Profile.paper,
+    mode: ActionMode = ActionMode.json_schema,
 ) -> list[str]:
     """The ids of the tasks that aren't answered exactly."""
     found = []
     for task in tasks:
-        outcome, _ = await episode(task.view, corpus, variant, profile=profile)
+        outcome, _ = await episode(task.view, corpus, variant, profile=profile, mode=mode)
         if not score_answer(task.gold.answer, outcome.answer or "", 0.0):
             found.append(task.view.id)
     return found

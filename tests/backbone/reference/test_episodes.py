@@ -14,7 +14,7 @@ from pipeline.backbone.reference.server import complete
 from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus
-from pipeline.harness.config import BudgetConfig, Profile
+from pipeline.harness.config import ActionMode, BudgetConfig, Profile
 from pipeline.protocols import AnswerFormat, TaskView
 from tests.backbone.reference.conftest import load_folder
 from tests.backbone.reference.episodes import corpus_of, episode, operations, wrong
@@ -24,6 +24,27 @@ from tests.backbone.reference.episodes import corpus_of, episode, operations, wr
 async def test_every_kind_of_question_is_answered(built: list[Task], ledger: Corpus, variant: str) -> None:
     assert {task.fields["kind"] for task in built} == {"single", "arithmetic", "series", "revision"}
     assert await wrong(built, ledger, variant) == []
+
+
+@pytest.mark.parametrize("variant", ["full", "append_only", "no_state", "notes"])
+async def test_however_the_operation_is_asked_for_the_replies_are_the_same(
+    built: list[Task], ledger: Corpus, variant: str
+) -> None:
+    for task in built[::4]:
+        asked = {mode: await episode(task.view, ledger, variant, mode=mode) for mode in ActionMode}
+        outcome, backbone = asked[ActionMode.json_schema]
+        assert score_answer(task.gold.answer, outcome.answer or "", 0.0)
+        assert [run[1].replies for run in asked.values()] == [backbone.replies] * len(ActionMode)
+        for mode, (_, other) in asked.items():
+            called = ["tool_calls" in complete(body)["choices"][0]["message"] for body in other.bodies]
+            assert set(called) == {mode is ActionMode.tools}
+
+
+@pytest.mark.parametrize("mode", [ActionMode.tools, ActionMode.text])
+async def test_every_kind_of_question_is_answered_by_tool_calls_and_in_text(
+    built: list[Task], ledger: Corpus, mode: ActionMode
+) -> None:
+    assert await wrong(built, ledger, mode=mode) == []
 
 
 @pytest.mark.parametrize("variant", ["no_guidance", "no_coevolution", "notes"])

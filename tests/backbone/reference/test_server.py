@@ -13,8 +13,13 @@ from typing import Any
 
 import pytest
 
+from pipeline.backbone.config import BackboneConfig
+from pipeline.backbone.serving import Endpoint
+from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus
+from pipeline.harness.config import ActionConfig, ActionMode, HarnessConfig
+from tests.backbone.episodes import run_episode
 from tests.backbone.reference.episodes import episode
 from tests.conftest import ROOT
 
@@ -59,6 +64,19 @@ async def test_it_replies_over_http_as_in_process(url: str, built: list[Task], l
         assert completion["usage"]["prompt_tokens"] > 0
 
 
+async def test_tool_calls_go_over_http_into_a_record_that_replays(
+    url: str, built: list[Task], ledger: Corpus
+) -> None:
+    harness = HarnessConfig(action=ActionConfig(ActionMode.tools))
+    endpoint, backbone = Endpoint((f"{url}/v1",), "reference-policy"), BackboneConfig()
+    run = await run_episode(endpoint, backbone, harness, ledger, built[0].view, seed=0)  # and replays it
+    assert score_answer(built[0].gold.answer, run.outcome.answer or "", 0.0)
+    assert run.valid == len(run.trace.turns)
+    for completion in run.recorded.completions:
+        assert completion.finish == "tool_calls" and completion.tool_calls
+        assert json.loads(completion.text)["operation"]["name"] == completion.tool_calls[0].name
+
+
 def test_it_answers_whoever_asks_whether_it_is_up(url: str) -> None:
     body = {"messages": [{"role": "user", "content": "Reply with one word."}], "max_tokens": 8}
     (choice,) = ask(f"{url}/v1/chat/completions", body)["choices"]
@@ -72,6 +90,11 @@ def test_a_reply_is_cut_at_max_tokens(url: str) -> None:
     (choice,) = ask(f"{url}/v1/chat/completions", body)["choices"]
     assert choice["finish_reason"] == "length"
     assert len(choice["message"]["content"]) <= 20
+    tools = [{"type": "function", "function": {"name": "search"}}]
+    (choice,) = ask(f"{url}/v1/chat/completions", {**body, "max_tokens": 15, "tools": tools})["choices"]
+    (call,) = choice["message"]["tool_calls"]
+    assert (choice["finish_reason"], call["function"]["name"]) == ("length", "search")
+    assert len(choice["message"]["content"] + call["function"]["arguments"]) <= 60
 
 
 @pytest.mark.parametrize(
