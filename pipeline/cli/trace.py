@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> int:
 
 def print_turns(turns: Iterable[Turn], arguments: Namespace) -> None:
     """Print turns, or what the answer rests on, to be read by a person or by a program."""
-    from pipeline.harness.provenance import provenance
+    from pipeline.analysis.provenance import provenance
     from pipeline.harness.trace import as_json
 
     if arguments.provenance:

@@ -40,7 +40,7 @@ TOKEN = re.compile(
     r"|(?P<date>[0-9]?/[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/])|[0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))"
     r"|(?P<range>(?:(?<=1)[5-9]|(?<=2)0)[0-9]{2}[-–/][0-9]{2}(?![0-9/]|[,.-][0-9]))"
     r")|(?P<number>(?<=[0-9])(?:[0-9]{0,2}(?:(?:\.[0-9]{3}){2,}(?![0-9])"  # 1.779.352
-    r"|(?:[,\u00a0\u202f][0-9]{3})+(?![0-9])(?:\.[0-9]+)?)|[0-9]*(?:\.[0-9]+)?)))"
+    r"|(?:[,\u00a0\u202f][0-9]{3})+(?![0-9])(?:\.[0-9]+)?)|[0-9]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![\w.]))?)))"
 )
 _GROUPING = re.compile("[,\u00a0\u202f ]")
 _VULGAR = dict(zip("¼½¾⅛⅜⅝⅞", ("1/4", "1/2", "3/4", "1/8", "3/8", "5/8", "7/8"), strict=True))
@@ -220,9 +220,11 @@ def _following(years: str) -> str:
 
 
 def plain(written: str) -> str:
-    """Return digits without what groups them: "1,204.50" as "1204.50"."""
+    """Return digits written out, without what groups them: "1,204.50" as "1204.50", "1.2e-3" as "0.0012"."""
     if written.isdigit():
         return written
+    if "e" in written or "E" in written:
+        return f"{Decimal(written):f}"
     if written.count(".") > 1:
         written = written.replace(".", "")
     return _GROUPING.sub("", written)

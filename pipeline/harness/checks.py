@@ -6,12 +6,12 @@ warns, they are returned, for the turn's warnings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from pipeline.errors import InvalidOperation
-from pipeline.figures import Grounds, Place, figures, free, nearest, quotations, rounds_to
+from pipeline.figures import Grounds, Place, Text, figures, free, nearest, quotations, rounds_to
 from pipeline.harness.config import Check
 from pipeline.harness.environment import Environment
 from pipeline.harness.operations import ConclusionUpdate, Statement
@@ -41,23 +41,17 @@ def operands(
     check = environment.extensions.operands
     if check is Check.off:
         return ()
-    declared = {value for value, _ in constants}
+    declared = {abs(value) for value, _ in constants}
     grounds = _grounds(environment, state, cited)
-    missing = [
-        literal
-        for literal in dict.fromkeys(literals)
-        if not free(literal)
-        and float(literal) not in declared
-        and not _any(each.operand(literal) for each in grounds)
-    ]
+    sought = [each for each in dict.fromkeys(literals) if not free(each) and abs(float(each)) not in declared]
+    missing = [each for each in sought if not grounds.operand(each)]
     if not missing:
         return ()
-    fault = Fault(
-        "ungrounded_operand",
-        f"{_named(missing)} in no statement or source of {_named(cited, verb=False)}: cite the evidence that "
-        f'has it, or declare it, "constants": [{{"value": {missing[0]}, "why": "…"}}]',
+    message = (
+        f"{_listed(missing)} {_be(missing)} in no statement or source of {_listed(cited)}: cite the evidence "
+        f'that has it, or declare it, "constants": [{{"value": {float(missing[0]):.15g}, "why": "…"}}]'
     )
-    return _settled(check, [fault])
+    return _settled(check, [Fault("ungrounded_operand", message)])
 
 
 def grounding(environment: Environment, state: State, statement: Statement) -> Found:
@@ -65,31 +59,32 @@ def grounding(environment: Environment, state: State, statement: Statement) -> F
     check = environment.extensions.grounding
     if check is Check.off:
         return Found()
-    grounds = _sources(environment, state, statement.sources)
-    places, missing = _places(state, statement.statement, grounds)
-    where = _named(statement.sources, verb=False)
+    grounds = _grounds(environment, state, statement.sources)
+    places, missing, units = _held(state, statement.statement, grounds)
+    where = _listed(statement.sources)
     warned = [
-        Fault("ungrounded_statement", f"{shown_word!r} is no word of {where}: say only what the sources say")
-        for shown_word in _lacking(statement.statement, grounds)
+        Fault("ungrounded_statement", f"{unit!r} is no word of {where}: say only what the sources say")
+        for unit in units
     ]
     if missing:
-        message = f"{_named(missing)} not in {where}: say what the source says, or cite the one that says it"
+        remedy = "say what the source says, or cite the one that says it"
+        message = f"{_listed(missing)} {_be(missing)} not in {where}: {remedy}"
         warned += _settled(check, [Fault("ungrounded_statement", message)])
     return Found(_found(places), tuple(warned))
 
 
 def claims(environment: Environment, state: State, update: ConclusionUpdate) -> tuple[Fault, ...]:
-    """Warn of claims with numbers or quotations that the evidence they cite does not have (contract 7.2)."""
+    """Warn of claims with what the evidence that they cite, or none, does not have (contract 7.2)."""
     if environment.extensions.grounding is Check.off:
         return ()
     faults = []
     for name, index, claim in update.claims():
-        if claim.evidence:
-            _, missing = _places(state, claim.claim, _grounds(environment, state, claim.evidence))
-            if missing:
-                where = _named(claim.evidence, verb=False)
-                message = f"{name}[{index}]: {_named(missing)} not in {where}"
-                faults.append(Fault("ungrounded_statement", message))
+        cited = claim.evidence or ()
+        _, missing, units = _held(state, claim.claim, _grounds(environment, state, cited))
+        if lacking := [*missing, *units]:
+            where = f"in {_listed(cited)}" if cited else "in evidence: the claim cites none"
+            message = f"{name}[{index}]: {_listed(lacking)} {_be(lacking)} not {where}"
+            faults.append(Fault("ungrounded_statement", message))
     return tuple(faults)
 
 
@@ -131,16 +126,13 @@ def _stale(state: State) -> list[Fault]:
 def _ungrounded_answer(
     environment: Environment, state: State, cited: Sequence[str], answer: str
 ) -> list[Fault]:
-    values = _values(state)
-    grounds = _grounds(environment, state, cited)
+    values, grounds = _values(state), _grounds(environment, state, cited)
+    shown = {computed.id: computed.text for computed in state.computes}
     said = []
     for figure in figures(answer):
-        if any(rounds_to(figure, value) for value in values.values()):
-            continue
-        if not _any(each.figure(figure) for each in grounds):
+        if not any(rounds_to(figure, value) for value in values.values()) and not grounds.figure(figure):
             closest = nearest(figure, values)
-            hint = f"; {closest} is {values[closest]}" if closest else ""
-            said.append(f"{figure.text}{hint}")
+            said.append(f"{figure.text}; {closest} is {shown[closest]}" if closest else figure.text)
     if not said:
         return []
     return [
@@ -153,13 +145,14 @@ def _ungrounded_answer(
 
 
 def _open_gaps(state: State) -> list[Fault]:
-    """Remind of unresolved items, once: not if an earlier final was refused for them."""
-    if state.conclusion is None or not state.conclusion.unresolved:
+    """Remind of unresolved items, once, and not where no turn is left to heed it."""
+    if state.conclusion is None or not state.conclusion.unresolved or not state.budget.turns_left:
         return []
-    reminded = f"invalid: ungrounded_answer: {_REMINDER}"
-    for turn, exchange in enumerate(state.history.exchanges, 1):
-        if exchange.observation.startswith(f"[turn {turn}] {reminded}"):
-            return []
+    if any(
+        exchange.error and exchange.error.message.startswith(_REMINDER)
+        for exchange in state.history.exchanges
+    ):
+        return []
     gaps = "; ".join(gap[:80] for gap in state.conclusion.unresolved[:_LISTED])
     remedy = 'if none can change the answer, send final again, with "conclusion": {"unresolved": []}'
     return [Fault("ungrounded_answer", f"{_REMINDER}: {gaps}: {remedy}")]
@@ -168,43 +161,37 @@ def _open_gaps(state: State) -> list[Fault]:
 # --- what is cited
 
 
-def _grounds(environment: Environment, state: State, cited: Sequence[str]) -> list[Grounds]:
+def _grounds(environment: Environment, state: State, cited: Sequence[str]) -> Grounds:
     """The statements that are cited, and the texts of their sources; or the sources themselves."""
     entries = [entry for each in cited if (entry := state.evidence.get(each))]
-    sources = [source for entry in entries for source in entry.sources] if entries else cited
-    statements = {entry.id: entry.statement for entry in entries}
-    return [Grounds(statements), *_sources(environment, state, sources)]
+    source_ids = [source for entry in entries for source in entry.sources] if entries else cited
+    texts: dict[str, str | Text] = {entry.id: entry.statement for entry in entries}
+    for source_id in source_ids:
+        if source := state.sources.get(source_id):
+            texts |= environment.texts(source)
+    return Grounds(texts)
 
 
-def _sources(environment: Environment, state: State, source_ids: Sequence[str]) -> list[Grounds]:
-    found = (state.sources.get(source_id) for source_id in dict.fromkeys(source_ids))
-    return [environment.grounds(source) for source in found if source]
+def _held(
+    state: State, text: str, grounds: Grounds
+) -> tuple[list[tuple[str, Place]], list[str], tuple[str, ...]]:
+    """Where each number of a text stands, the numbers and quotations that stand nowhere, and the unit words.
 
-
-def _places(state: State, text: str, grounds: Sequence[Grounds]) -> tuple[list[tuple[str, Place]], list[str]]:
-    """Where each number of a text stands, and the numbers and quotations that stand nowhere."""
+    A computed value, at the text's own rounding, needs no place.
+    """
     places, missing, values = list[tuple[str, Place]](), list[str](), _values(state).values()
     for figure in figures(text):
-        if place := _any(each.figure(figure) for each in grounds):
+        if place := grounds.figure(figure):
             places.append((figure.text, place))
         elif not any(rounds_to(figure, value) for value in values):
             missing.append(figure.text)
-    missing += (each for each in quotations(text) if not _any(ground.quotation(each) for ground in grounds))
-    return places, missing
+    missing += (each for each in quotations(text) if not grounds.quotation(each))
+    return places, missing, grounds.lacks(text)
 
 
 def _values(state: State) -> dict[str, float | int]:
     """The computed numbers by their ids; a truth is none."""
     return {each.id: each.value for each in state.computes if not isinstance(each.value, bool)}
-
-
-def _any(places: Iterable[Place | None]) -> Place | None:
-    return next(filter(None, places), None)
-
-
-def _lacking(statement: str, grounds: Sequence[Grounds]) -> list[str]:
-    lacking = [set(each.lacks(statement)) for each in grounds]
-    return sorted(set.intersection(*lacking)) if lacking else []
 
 
 def _found(places: Sequence[tuple[str, Place]]) -> str:
@@ -223,8 +210,10 @@ def _settled(check: Check, faults: Sequence[Fault]) -> tuple[Fault, ...]:
     return tuple(faults)
 
 
-def _named(items: Sequence[str], *, verb: bool = True) -> str:
-    """`a, b are`, or `a, b` without the verb; cut where they are many."""
-    shown = ", ".join(item[:40] for item in items[:_LISTED])
+def _listed(items: Sequence[str]) -> str:
     more = f" and {len(items) - _LISTED} others" if len(items) > _LISTED else ""
-    return f"{shown}{more} {'is' if len(items) == 1 else 'are'}" if verb else f"{shown}{more}"
+    return f"{', '.join(item[:40] for item in items[:_LISTED])}{more}"
+
+
+def _be(items: Sequence[str]) -> str:
+    return "is" if len(items) == 1 else "are"

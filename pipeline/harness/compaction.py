@@ -8,10 +8,11 @@ runtime's own estimates, a replay makes it at the same turn (contract 1.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.corpus import estimate_tokens
-from pipeline.harness import observation
+from pipeline.harness import rendering
 from pipeline.harness.config import Reasoning
 from pipeline.harness.environment import Environment, Event
 from pipeline.harness.state import Exchange, State
@@ -24,13 +25,21 @@ def compact(environment: Environment, state: State) -> tuple[State, tuple[Event,
 
     The newest turn is never left out: the model has not seen it.
     """
+    if not environment.extensions.compaction:
+        return state, ()
     compaction = environment.config.compaction
     most = int(compaction.window * compaction.share)
-    newest = len(state.history.exchanges)
-    if not environment.extensions.compaction or _tokens(environment, state, state.compacted) <= most:
+    full = environment.config.history.reasoning is Reasoning.full
+    exchanges, turns = state.history.exchanges, state.compacted
+    sizes = [sum(exchange.tokens) if full else exchange.tokens[0] for exchange in exchanges[turns:]]
+    opening = environment.opening_tokens + estimate_tokens(rendering.tail(state, environment.config))
+    repeated = opening + sum(sizes)
+    if repeated + _told(exchanges[:turns]) <= most:
         return state, ()
-    turns = state.compacted
-    while turns < newest - 1 and _tokens(environment, state, turns) > most * _KEPT:
+    for size in sizes[:-1]:
+        if repeated + _told(exchanges[:turns]) <= most * _KEPT:
+            break
+        repeated -= size
         turns += 1
     if turns == state.compacted:
         return state, ()
@@ -38,15 +47,5 @@ def compact(environment: Environment, state: State) -> tuple[State, tuple[Event,
     return replace(state, compacted=turns), (event,)
 
 
-def _tokens(environment: Environment, state: State, turns: int) -> int:
-    """Estimate the next prompt if it tells of the first `turns` turns by their stubs."""
-    full = environment.config.history.reasoning is Reasoning.full
-    exchanges = state.history.exchanges
-    told = [observation.tail(state, environment.config), observation.stubs(exchanges[:turns])]
-    told += (text for exchange in exchanges[turns:] for text in _repeated(exchange, full))
-    return environment.opening_tokens + sum(map(estimate_tokens, told))
-
-
-def _repeated(exchange: Exchange, full: bool) -> tuple[str, ...]:
-    reasoning = (exchange.reply.reasoning or "",) if full else ()
-    return exchange.reply.text, exchange.observation, *reasoning
+def _told(exchanges: Sequence[Exchange]) -> int:
+    return estimate_tokens(rendering.stubs(exchanges))

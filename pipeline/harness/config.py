@@ -198,18 +198,18 @@ def check(config: HarnessConfig) -> None:
         raise ConfigError(
             f"harness.compaction.share={config.compaction.share} must lie above 0, and be 1 at most"
         )
-    least = {
+    least: dict[str, tuple[int | None, int]] = {
         "budget.turns": (budget.turns, 1),
         "budget.searches": (budget.searches, 0),
         "budget.read_tokens": (budget.read_tokens, 0),
         "budget.tokens_per_read": (budget.tokens_per_read, 1),
         "search.top_k": (config.search.top_k, 1),
         "compaction.window": (config.compaction.window, 1),
-        "action.max_string": (1 if config.action.max_string is None else config.action.max_string, 1),
-        "action.max_items": (1 if config.action.max_items is None else config.action.max_items, 1),
+        "action.max_string": (config.action.max_string, 1),
+        "action.max_items": (config.action.max_items, 1),
     }
     for key, (value, minimum) in least.items():
-        if value < minimum:
+        if value is not None and value < minimum:
             raise ConfigError(f"harness.{key}={value} is too small: {minimum} is the least")
     if config.search.top_k > 50:
         raise ConfigError(f"harness.search.top_k={config.search.top_k} is too large: 50 is the most")

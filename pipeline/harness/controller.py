@@ -13,16 +13,30 @@ from typing import Any
 
 from pipeline.errors import InvalidOperation
 from pipeline.harness import observation
-from pipeline.harness.actions import perform
 from pipeline.harness.budget import Budget
 from pipeline.harness.compaction import compact
 from pipeline.harness.conclusions import Conclusion
 from pipeline.harness.config import ConclusionForm
+from pipeline.harness.editing import revise, revise_batch, upsert
 from pipeline.harness.environment import Effect, Environment, Event
-from pipeline.harness.forms import Sent, read_response
-from pipeline.harness.operations import NAMES
+from pipeline.harness.forms import read_response
+from pipeline.harness.operations import (
+    NAMES,
+    BatchRevise,
+    Compute,
+    Final,
+    Operation,
+    Read,
+    Revise,
+    Search,
+    SourcedCompute,
+    SourcedFinal,
+    Upsert,
+)
 from pipeline.harness.parse import parse
+from pipeline.harness.retrieval import read, search
 from pipeline.harness.state import Exchange, State
+from pipeline.harness.transformation import compute, final
 from pipeline.harness.turn import Fault, Reply, Turn
 from pipeline.harness.updates import Update, update
 
@@ -45,16 +59,36 @@ def step(environment: Environment, state: State, reply: Reply) -> Turn:
     reply = _well_formed(reply)
     spent = replace(state, budget=state.budget.spend_turn())  # valid or not (contract 4.2)
     response: Mapping[str, Any] = {}
+    updated: Update | None = None
     try:
         response = parse(reply.text)
         sent = read_response(response, environment.config.switches, environment.extensions.batch_revise)
-        # First, so that final is checked against the conclusion that came with it (contract 7.3). What an
-        # update is checked against, no operation changes that it is merged with.
+        # First, so that final is checked against the conclusion that came with it (contract 7.3). Only
+        # evidence operations change what an update is checked against, and beside those it is deferred.
         updated = update(environment, spent, sent)
         effect = perform(environment, updated.state, sent.operation)
     except InvalidOperation as error:
-        return _invalid(environment, spent, reply, response, Fault(error.code, error.message))
-    return _valid(environment, reply, sent, updated, effect)
+        return _invalid(environment, spent, reply, response, updated, Fault(error.code, error.message))
+    return _valid(environment, reply, sent.operation, updated, effect)
+
+
+def perform(environment: Environment, state: State, operation: Operation) -> Effect:
+    """Execute a well-formed operation. Raises `InvalidOperation` if its references or resources don't do."""
+    match operation:
+        case Search():
+            return search(environment, state, operation)
+        case Read():
+            return read(environment, state, operation)
+        case Upsert():
+            return upsert(environment, state, operation)
+        case Revise():
+            return revise(environment, state, operation)
+        case BatchRevise():
+            return revise_batch(environment, state, operation)
+        case Compute() | SourcedCompute():
+            return compute(environment, state, operation)
+        case Final() | SourcedFinal():
+            return final(environment, state, operation)
 
 
 def _well_formed(reply: Reply) -> Reply:
@@ -64,50 +98,36 @@ def _well_formed(reply: Reply) -> Reply:
 
 
 def _invalid(
-    environment: Environment, spent: State, reply: Reply, response: Mapping[str, Any], error: Fault
+    environment: Environment,
+    spent: State,
+    reply: Reply,
+    response: Mapping[str, Any],
+    updated: Update | None,
+    error: Fault,
 ) -> Turn:
     name = response["operation"].get("name") if response else None
     operation = name if isinstance(name, str) and name in NAMES else None
     warnings = _few_turns(environment, spent)
-    after = [_LOST] if _has_update(spent, response) else []
+    faulty = updated.error if updated else None
+    lost = [updated.line] if updated and faulty and updated.line else [_LOST]
+    after = lost if _has_update(spent, response) else []
     told, stub = observation.refusal(spent.turn, error, [*after, *_messages(warnings)])
-    state, events = _remember(environment, spent, Exchange(reply, told, stub))
-    return Turn(
-        number=state.turn,
-        operation=operation,
-        valid=False,
-        error=error,
-        conclusion_error=None,
-        reply=reply,
-        observation=told,
-        result=None,
-        log=({"event": "operation_rejected", "operation": operation, "code": error.code}, *events),
-        warnings=warnings,
-        state=state,
-        state_sha256=state.sha256,
-    )
+    state, events = _remember(environment, spent, Exchange(reply, told, stub, error))
+    rejected = {"event": "operation_rejected", "operation": operation, "code": error.code}
+    return Turn(operation, state, (rejected, *events), error, faulty, warnings=warnings)
 
 
-def _valid(environment: Environment, reply: Reply, sent: Sent, updated: Update, effect: Effect) -> Turn:
+def _valid(
+    environment: Environment, reply: Reply, operation: Operation, updated: Update, effect: Effect
+) -> Turn:
     warned = (*effect.warnings, *updated.warnings)
     warnings = (*warned, *_few_turns(environment, effect.state))
-    name, number = sent.operation.name, effect.state.turn
-    told, stub = observation.acceptance(number, name, effect.told, updated.line, _messages(warnings))
-    state, events = _remember(environment, effect.state, Exchange(reply, told, stub))
-    return Turn(
-        number=number,
-        operation=name,
-        valid=True,
-        error=None,
-        conclusion_error=updated.error,
-        reply=reply,
-        observation=told,
-        result=effect.result,
-        log=(*effect.events, *updated.events, *map(_warned, warned), *events),
-        warnings=warnings,
-        state=state,
-        state_sha256=state.sha256,
+    told = observation.acceptance(
+        effect.state.turn, operation.name, effect.told, updated.line, _messages(warnings)
     )
+    state, events = _remember(environment, effect.state, Exchange(reply, *told))
+    log = (*effect.events, *updated.events, *map(_warned, warned), *events)
+    return Turn(operation.name, state, log, None, updated.error, effect.result, warnings)
 
 
 def _remember(environment: Environment, state: State, exchange: Exchange) -> tuple[State, tuple[Event, ...]]:
@@ -121,7 +141,7 @@ def _has_update(state: State, response: Mapping[str, Any]) -> bool:
 
 
 def _warned(fault: Fault) -> Event:
-    return {"event": "warned", "code": fault.code}
+    return {"event": "warned", **fault.as_json()}
 
 
 def _few_turns(environment: Environment, state: State) -> tuple[Fault, ...]:

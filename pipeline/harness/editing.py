@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,28 +16,24 @@ from pipeline.harness.state import State
 from pipeline.harness.turn import Fault
 
 
+@dataclass(frozen=True)
+class _Edited:
+    """What one edit leads to: `line` tells of it, and `affected` of the claims that it touches."""
+
+    state: State
+    result: Mapping[str, Any]
+    line: str
+    affected: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+    warnings: tuple[Fault, ...] = ()
+
+
+_Edit = Callable[[Environment, State, object], _Edited]
+
+
 def upsert(environment: Environment, state: State, operation: Upsert) -> Effect:
     """Admit statements, each validated on its own."""
-    bank, items, lines = state.evidence, list[Mapping[str, Any]](), list[str]()
-    events, warnings = list[Event](), list[Fault]()
-    for index, sent in enumerate(operation.upsert):
-        try:
-            statement = validate(Statement, sent, "the item")
-            state.sources.require(statement.sources)
-            found = checks.grounding(environment, state, statement)
-        except InvalidOperation as refusal:
-            fault = Fault(refusal.code, refusal.message)
-            items.append({"index": index, "id": None, "error": fault.as_json()})
-            lines.append(observation.refused(fault))
-            events.append({"event": "evidence_refused", "index": index, "code": fault.code})
-            continue
-        bank, entry = bank.admit(statement.statement, statement.sources, state.turn)
-        items.append({"index": index, "id": entry.id, "error": None})
-        lines.append(f"{entry.id}{found.line}")
-        events.append(_admitted(entry))
-        warnings += found.warnings
-    after = replace(state, evidence=bank)
-    return Effect(after, observation.upsert(lines), {"items": items}, tuple(events), tuple(warnings))
+    return _each(environment, state, operation.upsert, _admitted, "admitted")
 
 
 def revise(environment: Environment, state: State, operation: Revise) -> Effect:
@@ -49,51 +45,45 @@ def revise(environment: Environment, state: State, operation: Revise) -> Effect:
 
 def revise_batch(environment: Environment, state: State, operation: BatchRevise) -> Effect:
     """Revise several entries, each item validated on its own, in order (contract 7.6)."""
-    items, lines, affected = list[Mapping[str, Any]](), list[str](), list[str]()
+    return _each(environment, state, operation.revise, _revised, "revised")
+
+
+def _each(environment: Environment, state: State, sent: Sequence[object], edit: _Edit, verb: str) -> Effect:
+    """Edit item by item: what is refused changes nothing, and holds up no other."""
+    items, lines, done = list[Mapping[str, Any]](), list[str](), list[_Edited]()
     events, warnings = list[Event](), list[Fault]()
-    for index, sent in enumerate(operation.revise):
+    for index, item in enumerate(sent):
         try:
-            done = _revised(environment, state, validate(Revision, sent, "the item"))
+            edited = edit(environment, state, item)
         except InvalidOperation as refusal:
             fault = Fault(refusal.code, refusal.message)
-            items.append(
-                {"index": index, "id": None, "new_id": None, "status": None, "error": fault.as_json()}
-            )
-            lines.append(observation.refused(fault))
+            nothing = dict.fromkeys(("id", "new_id", "status") if verb == "revised" else ("id",))
+            items.append({"index": index, **nothing, "error": fault.as_json()})
+            lines.append(f"refused: {fault.code}: {fault.message}")
             events.append({"event": "evidence_refused", "index": index, "code": fault.code})
             continue
-        state = done.state
-        items.append({"index": index, **done.result, "error": None})
-        lines.append(done.line)
-        affected += done.affected
-        events += done.events
-        warnings += done.warnings
-    told = observation.revise_batch(lines, affected)
+        state = edited.state
+        done.append(edited)
+        items.append({"index": index, **edited.result, "error": None})
+        lines.append(edited.line)
+        events += edited.events
+        warnings += (replace(each, message=f"item {index}: {each.message}") for each in edited.warnings)
+    ids = [str(edited.result["id"]) for edited in done]
+    told = observation.batch(verb, lines, ids, [line for edited in done for line in edited.affected])
     return Effect(state, told, {"items": items}, tuple(events), tuple(warnings))
 
 
-def _admitted(entry: Entry) -> Event:
-    return {
-        "event": "evidence_admitted",
-        "id": entry.id,
-        "statement": entry.statement,
-        "sources": list(entry.sources),
-    }
+def _admitted(environment: Environment, state: State, sent: object) -> _Edited:
+    statement = validate(Statement, sent, "the item")
+    state.sources.require(statement.sources)
+    found = checks.grounding(environment, state, statement)
+    bank, entry = state.evidence.admit(statement.statement, statement.sources, state.turn)
+    after, line = replace(state, evidence=bank), f"{entry.id}{found.line}"
+    return _Edited(after, {"id": entry.id}, line, (), (_admission(entry),), found.warnings)
 
 
-@dataclass(frozen=True)
-class _Revised:
-    """What one revision leads to; `affected` are lines about the claims that cite the old entry."""
-
-    state: State
-    result: Mapping[str, Any]
-    line: str
-    affected: tuple[str, ...]
-    events: tuple[Event, ...]
-    warnings: tuple[Fault, ...]
-
-
-def _revised(environment: Environment, state: State, revision: Revision) -> _Revised:
+def _revised(environment: Environment, state: State, sent: object) -> _Edited:
+    revision = sent if isinstance(sent, Revision) else validate(Revision, sent, "the item")
     old, bank = revision.id, state.evidence
     bank.require(old)
     found, new_id = checks.Found(), None
@@ -103,7 +93,7 @@ def _revised(environment: Environment, state: State, revision: Revision) -> _Rev
         found = checks.grounding(environment, state, revision.replacement)
         bank, new = bank.admit(revision.replacement.statement, revision.replacement.sources, state.turn)
         new_id = new.id
-        events.append(_admitted(new))
+        events.append(_admission(new))
     bank = bank.retire(old, state.turn, new_id)
     status = "superseded" if new_id else "retracted"
     events.append({"event": f"evidence_{status}", "id": old, "superseded_by": new_id})
@@ -112,7 +102,7 @@ def _revised(environment: Environment, state: State, revision: Revision) -> _Rev
         {"event": "claim_affected", "list": name, "index": index, "evidence": old}
         for name, index, _ in affected
     ]
-    return _Revised(
+    return _Edited(
         replace(state, evidence=bank),
         {"id": old, "new_id": new_id, "status": status},
         f"{old} superseded by {new_id}{found.line}" if new_id else f"{old} retracted",
@@ -120,3 +110,12 @@ def _revised(environment: Environment, state: State, revision: Revision) -> _Rev
         tuple(events),
         found.warnings,
     )
+
+
+def _admission(entry: Entry) -> Event:
+    return {
+        "event": "evidence_admitted",
+        "id": entry.id,
+        "statement": entry.statement,
+        "sources": list(entry.sources),
+    }

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from pipeline.corpus import Corpus, estimate_tokens
-from pipeline.figures import Grounds
+from pipeline.figures import Text
 from pipeline.harness.config import Extensions, HarnessConfig, extensions
 from pipeline.harness.observation import Told
 from pipeline.harness.prompt import sent_schema, sent_tools, system_prompt, task_message
@@ -29,7 +29,9 @@ class Environment:
     config: HarnessConfig
     corpus: Corpus
     task: TaskView
-    _grounds: dict[Source, Grounds] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _texts: dict[Source, Mapping[str, Text]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def extensions(self) -> Extensions:
@@ -43,18 +45,17 @@ class Environment:
         parts = (schema, system_prompt(self.config), task_message(self))
         return sum(map(estimate_tokens, parts))
 
-    def grounds(self, source: Source) -> Grounds:
-        """Return the figures and words of a source's text and of its document's name, found once.
+    def texts(self, source: Source) -> Mapping[str, Text]:
+        """Return a source's text and its document's name, as `figures` reads them: once.
 
         A bulletin's year often stands in its name alone.
         """
-        if source not in self._grounds:
+        if source not in self._texts:
             number = self.corpus.number(source.document)
             assert number is not None, "a source is registered from its document"
             text = self.corpus.text(number, source.start, source.end)
-            named = {source.id: text, f"name of {source.id}": source.document}
-            self._grounds[source] = Grounds(named)
-        return self._grounds[source]
+            self._texts[source] = {source.id: Text(text), f"name of {source.id}": Text(source.document)}
+        return self._texts[source]
 
 
 @dataclass(frozen=True)

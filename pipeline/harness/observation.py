@@ -1,4 +1,4 @@
-"""What the model is told: each operation's observation, and the rendered state that ends the prompt.
+"""What the model is told of each operation: its observation (contract 3, 5.5).
 
 A pure rendering: what is said here has been decided elsewhere. Document text stands in a fence that is
 lengthened until it does not occur in it, and is never altered (contract 5.5).
@@ -6,24 +6,18 @@ lengthened until it does not occur in it, and is never altered (contract 5.5).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from pipeline.harness.conclusions import Claim, Conclusion
-from pipeline.harness.config import Check, HarnessConfig, extensions
-from pipeline.harness.evidence import EvidenceBank
-from pipeline.harness.state import Computed, Exchange, State
+from pipeline.corpus import Hit, SearchResult, Table
+from pipeline.harness.conclusions import Claim
+from pipeline.harness.state import Computed
 from pipeline.harness.turn import Fault
-
-if TYPE_CHECKING:
-    from pipeline.corpus import Hit, SearchResult, Table
 
 _LISTED_TABLES = 12  # tables that a filtered search lists, for each document
 _UNMATCHED = 10  # patterns without a match that a search names
-_STUBS = 100  # turns that the prompt tells of by a stub each
-_REFUSED = "refused: "
 _KEPT = 80  # characters of a query that a stub keeps
 
 
@@ -51,6 +45,7 @@ class Served:
     tokens: int
     next: int | None
     first_read: int | None = None
+    free: bool = False
 
 
 def fenced(text: str) -> str:
@@ -123,7 +118,8 @@ def _same_title(hit: Hit) -> str:
 
 
 def _table(label: str, table: Table) -> str:
-    return f'{label} "{table.title}" [{table.start}:{table.end}]'.lstrip()
+    title = json.dumps(table.title, ensure_ascii=False)  # it is a document's text: no quote in it ends it
+    return f"{label} {title} [{table.start}:{table.end}]".lstrip()
 
 
 def tables(document: str, tables: Sequence[Table], query: str) -> str:
@@ -166,36 +162,23 @@ def _named(served: Served) -> str:
 def _served(served: Served) -> str:
     if served.source is None:
         return f"not served, past the limit of one read\nnext: {served.document} from {served.next}"
-    again = f" (first read at turn {served.first_read})" if served.first_read else ""
+    free = "; it had left the prompt, no budget spent" if served.free else ""
+    again = f" (first read at turn {served.first_read}{free})" if served.first_read else ""
     lines = [f"{_named(served)}{again}", fenced(served.text)]
     if served.next is not None:
         lines.append(f"next: {served.document} from {served.next}")
     return "\n".join(lines)
 
 
-def refused(fault: Fault) -> str:
-    """The line of an item that was refused."""
-    return f"{_REFUSED}{fault.code}: {fault.message}"
+def batch(verb: str, items: Sequence[str], done: Sequence[str], affected: Sequence[str]) -> Told:
+    """Tell of a batch: for each item what became of it, or why it was refused (contract 3.12, 7.6).
 
-
-def upsert(items: Sequence[str]) -> Told:
-    """Tell of a batch: for each item the id under which it was admitted, or why it was refused (3.12)."""
-    return _batch(items, "admitted")
-
-
-def revise_batch(items: Sequence[str], affected: Sequence[str]) -> Told:
-    """Tell of a batch of revisions, and of the claims that they touch (contract 7.6)."""
-    told = _batch(items, "revised")
-    return replace(told, blocks=(*told.blocks, "\n".join(affected))) if affected else told
-
-
-def _batch(items: Sequence[str], verb: str) -> Told:
-    done = [item for item in items if not item.startswith(_REFUSED)]
+    `done` are the ids of the items that were not refused, `affected` lines about claims that they touch.
+    """
     summary = f"{len(done)} of {len(items)} {verb}"
+    blocks = ("\n".join(f"item {index}: {item}" for index, item in enumerate(items)), "\n".join(affected))
     return Told(
-        summary if done else f"nothing was {verb}, {summary}",
-        ("\n".join(f"item {index}: {item}" for index, item in enumerate(items)),),
-        ", ".join(item.partition(":")[0] for item in done),
+        summary if done else f"nothing was {verb}, {summary}", tuple(filter(None, blocks)), ", ".join(done)
     )
 
 
@@ -216,57 +199,6 @@ def compute(computed: Computed, notes: Sequence[str]) -> Told:
     """Tell of a compute (contract 3.18, 3.19)."""
     summary = f"{computed.id} = {computed.text}"
     return Told(summary, ("\n".join(notes),) if notes else (), computed.line)
-
-
-# --- The state
-
-
-def tail(state: State, config: HarnessConfig) -> str:
-    """Render the current state: the only part of the prompt that is not append-only (contract 5.3)."""
-    beyond = extensions(config)
-    lines = ["=== state ==="]
-    if config.switches.evidence_bank:
-        lines += _list("Active evidence", state.evidence.rendered)
-    if state.conclusion is not None:
-        bank = state.evidence if beyond.stale_conclusions is not Check.off else None
-        lines += ["Conclusion:", *_conclusion(state.conclusion, bank)]
-    if state.notes is not None:
-        lines += _list("Notes", "\n".join(state.notes.splitlines()))
-    lines += _list("Sources", state.sources.rendered)
-    if beyond.answer is not Check.off or beyond.compaction:
-        lines += _list("Computes", "\n".join([computed.line for computed in state.computes]))
-    return "\n".join([*lines, state.budget.line])
-
-
-def _conclusion(conclusion: Conclusion, bank: EvidenceBank | None) -> list[str]:
-    established = [_claim(claim, bank) for claim in conclusion.established]
-    hypotheses = [_claim(claim, bank) for claim in conclusion.hypotheses]
-    unresolved = [f"- {' '.join(gap.splitlines())}" for gap in conclusion.unresolved]
-    lists = {"established": established, "hypotheses": hypotheses, "unresolved": unresolved}
-    return [line for name, items in lists.items() for line in _list(name, "\n".join(items))]
-
-
-def _claim(claim: Claim, bank: EvidenceBank | None) -> str:
-    """A claim's line; with a `bank` it is marked if it cites what is no longer active (contract 7.3)."""
-    inactive = claim.inactive(bank) if bank else ()
-    if bank is None or not inactive:
-        return claim.line
-    return f"{claim.line} STALE: {'; '.join(bank.fate(entry) for entry in inactive)}"
-
-
-def stubs(exchanges: Sequence[Exchange]) -> str:
-    """Tell of turns that have left the prompt, one line each; of the oldest of many in one (7.4)."""
-    if not exchanges:
-        return ""
-    lines = [exchange.stub for exchange in exchanges]
-    older = len(lines) - _STUBS
-    if older > 0:
-        lines[:older] = [f"[turns 1 to {older}] what came of them is in the state below"]
-    return "\n".join(["=== earlier turns, in short; a source read again costs no budget ===", *lines])
-
-
-def _list(name: str, lines: str) -> list[str]:
-    return [f"{name}:", lines] if lines else [f"{name}: none"]
 
 
 def _plural(noun: str, count: int) -> str:

@@ -16,7 +16,7 @@ import orjson
 
 from pipeline.calculator import FUNCTIONS
 from pipeline.errors import InvalidOperation
-from pipeline.harness import answers, observation
+from pipeline.harness import answers, rendering
 from pipeline.harness.config import ActionMode, HarnessConfig, Reasoning, extensions
 from pipeline.harness.operations import ConclusionUpdate, operation_forms
 from pipeline.harness.parse import parse, without_thinking
@@ -132,12 +132,12 @@ class Prompt:
         if state.compacted > self._compacted:
             self._compact(state)
         *before, last = self._messages
-        shown = observation.tail(state, self._config)
+        shown = rendering.tail(state, self._config)
         return (*before, replace(last, content=f"{last.content}\n\n{shown}"))
 
     def _compact(self, state: State) -> None:
         """Put stubs, in the first user message, for turns that leave the prompt (contract 7.4)."""
-        stubs = observation.stubs(state.history.exchanges[: state.compacted])
+        stubs = rendering.stubs(state.history.exchanges[: state.compacted])
         left = 2 * (state.compacted - self._compacted)
         self._messages[1 : 2 + left] = [Message("user", f"{self._task}\n\n{stubs}")]
         self._compacted = state.compacted

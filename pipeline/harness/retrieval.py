@@ -73,7 +73,8 @@ def read(environment: Environment, state: State, operation: Read) -> Effect:
     corpus = environment.corpus
     ranges = [locate(corpus, location) for location in operation.locations]
     pieces = clip(corpus, ranges, environment.config.budget.tokens_per_read)
-    paid = [piece for piece in pieces if not _left_the_prompt(corpus, state, piece)]
+    free = {piece for piece in pieces if _left_the_prompt(corpus, state, piece)}
+    paid = [piece for piece in pieces if piece not in free]
     spent = sum(corpus.tokens(*piece) for piece in paid)
     left = state.budget.read_tokens_left
     if spent > left:
@@ -91,7 +92,8 @@ def read(environment: Environment, state: State, operation: Read) -> Effect:
         if len(sources.entries) > known:
             events.append({"event": "source_registered", **source.as_json()})
         first_read = source.turn if len(sources.entries) == known else None
-        reads.append(Served(source.id, document, start, end, text, tokens, onward, first_read))
+        gratis = (number, start, end) in free
+        reads.append(Served(source.id, document, start, end, text, tokens, onward, first_read, gratis))
     after = replace(state, sources=sources, budget=state.budget.spend_read(spent))
     result = {"reads": [_as_json(each) for each in reads]}
     return Effect(after, observation.read(reads), result, tuple(events))

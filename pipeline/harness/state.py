@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 import orjson
 
+from pipeline.corpus import estimate_tokens
 from pipeline.harness.budget import Budget
 from pipeline.harness.conclusions import Conclusion
 from pipeline.harness.evidence import EvidenceBank
 from pipeline.harness.sources import Sources
-from pipeline.harness.turn import Reply
+from pipeline.harness.turn import Fault, Reply
 
 EpisodeStatus = Literal["running", "answered", "turns_exhausted"]
 _SHOWN = 80  # characters of an expression that the rendered state repeats
@@ -60,12 +61,20 @@ class Computed:
 class Exchange:
     """A response and its observation, kept in full: one element of the interaction history H.
 
-    `stub` is the line that stands for both in a prompt that has left them out (contract 7.4).
+    `stub` is the line that stands for both in a prompt that has left them out (contract 7.4); `error` is why
+    the operation was invalid, if it was.
     """
 
     reply: Reply
     observation: str
     stub: str
+    error: Fault | None = None
+
+    @cached_property
+    def tokens(self) -> tuple[int, int]:
+        """The estimated tokens of reply and observation, and of the reasoning that was set apart."""
+        shown = estimate_tokens(self.reply.text) + estimate_tokens(self.observation)
+        return shown, estimate_tokens(self.reply.reasoning or "")
 
 
 @dataclass(frozen=True)

@@ -34,30 +34,44 @@ class Fault:
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn: what the policy sent, what it was told, and the state after it.
+    """One turn: the state after it, and what led there.
 
     `operation` is the operation's name if it is one of the five. `result` and the events of `log` have the
-    forms of contract 9; `result` is null if the operation was invalid. `state_sha256` is the SHA-256 of the
-    canonical JSON of `state`, which includes the observation (see `State.canonical`).
+    forms of contract 9; `result` is null if the operation was invalid, and `error` says why.
     """
 
-    number: int
     operation: str | None
-    valid: bool
-    error: Fault | None
-    conclusion_error: Fault | None
-    reply: Reply
-    observation: str
-    result: Mapping[str, Any] | None
-    log: tuple[Mapping[str, Any], ...]
-    warnings: tuple[Fault, ...]
     state: State
-    state_sha256: str
+    log: tuple[Mapping[str, Any], ...]
+    error: Fault | None = None
+    conclusion_error: Fault | None = None
+    result: Mapping[str, Any] | None = None
+    warnings: tuple[Fault, ...] = ()
 
     @property
-    def response(self) -> str:
-        """The text of the reply."""
-        return self.reply.text
+    def number(self) -> int:
+        """Which turn of its episode it is, from 1."""
+        return self.state.turn
+
+    @property
+    def valid(self) -> bool:
+        """Whether the operation was executed (contract 2.2)."""
+        return self.error is None
+
+    @property
+    def reply(self) -> Reply:
+        """What the policy sent."""
+        return self.state.history.exchanges[-1].reply
+
+    @property
+    def observation(self) -> str:
+        """What it was told."""
+        return self.state.history.exchanges[-1].observation
+
+    @property
+    def state_sha256(self) -> str:
+        """The SHA-256 of the canonical state, which includes the observation (see `State.canonical`)."""
+        return self.state.sha256
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 
 from pipeline.harness import checks
-from pipeline.harness.conclusions import CODE, check_references, read_update
+from pipeline.harness.conclusions import CODE, Conclusion, check_references, read_update
 from pipeline.harness.environment import Environment, Event
 from pipeline.harness.forms import Sent, shown
 from pipeline.harness.operations import BatchRevise, ConclusionUpdate, Revise, Upsert
@@ -32,23 +32,23 @@ def update(environment: Environment, state: State, sent: Sent) -> Update:
     if sent.notes is not None:
         return _notes(state, sent)
     if sent.conclusion is not None and state.conclusion is not None:
-        return _conclusion(environment, state, sent)
+        return _conclusion(environment, state, state.conclusion, sent)
     return Update(state)
 
 
-def _conclusion(environment: Environment, state: State, sent: Sent) -> Update:
+def _conclusion(environment: Environment, state: State, before: Conclusion, sent: Sent) -> Update:
     read = read_update(sent.conclusion, state.evidence)
     if isinstance(read, Fault):
         return _refused(state, read)
     if isinstance(sent.operation, _EDITING):
         return _deferred(state, sent.conclusion)
     fault, flags = check_references(read, state.evidence, environment.config.conclusion_refs)
-    if fault or state.conclusion is None:
-        return _refused(state, fault) if fault else Update(state)
+    if fault:
+        return _refused(state, fault)
     given = [name for name in ConclusionUpdate.model_fields if getattr(read, name) is not None]
     event = {"event": "conclusion_merged", "lists": given}
     warnings = (*flags, *checks.claims(environment, state, read))
-    return Update(replace(state, conclusion=state.conclusion.merge(read)), warnings=warnings, events=(event,))
+    return Update(replace(state, conclusion=before.merge(read)), warnings=warnings, events=(event,))
 
 
 def _notes(state: State, sent: Sent) -> Update:

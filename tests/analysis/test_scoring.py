@@ -54,7 +54,7 @@ def test_scoring_again_replaces_the_scores(make_run: MakeRun) -> None:
     assert len(list((folder / "tables/scores").glob("*.parquet"))) == 1
 
 
-def test_the_text_of_an_unaccepted_answer_scores_nothing(make_run: MakeRun) -> None:
+def test_4_4_the_text_of_an_unaccepted_answer_scores_nothing(make_run: MakeRun) -> None:
     folder = make_run([episode("qwen", "t1", 0, "100", status="model_request_failed")])
     assert score(folder).no_answer == 1
 

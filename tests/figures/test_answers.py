@@ -37,6 +37,8 @@ def only(text: str) -> Figure:
         ("366.6666666666667", 366.666666666667),
         ("1,070,096", 1070096),
         ("0.00", -0.001),
+        ("1.23e-05", 0.0000123),
+        ("1e+22", 1e22),
     ],
 )
 def test_7_7_an_answer_is_a_value_at_its_own_rounding(answer: str, value: float) -> None:

@@ -13,8 +13,8 @@ from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ModelRequestFailed
 from pipeline.harness import LongHarness, Reply
 from pipeline.harness.config import CompactionConfig, ExtensionsConfig, HarnessConfig
-from pipeline.harness.observation import stubs
 from pipeline.harness.prompt import Prompt, system_prompt
+from pipeline.harness.rendering import stubs
 from pipeline.harness.state import Exchange
 from pipeline.protocols import Completion, Limits, Message, Request, RequestRecord, TaskView, Usage
 from tests.harness.conftest import Episode, final, op, read, search, start, upsert, write
@@ -140,14 +140,11 @@ def test_7_4_what_left_the_prompt_is_logged_and_told_of_in_a_line(ledgers: Corpu
     turns = LongHarness(config()).replay(TASK, ledgers, (Reply(json.dumps(reply)) for reply in sent)).turns
     log = [event for turn in turns for event in turn.log if event["event"] == "turns_compacted"]
     assert [event["first"] for event in log] == [1, *(event["last"] + 1 for event in log[:-1])]
-    told, stubs = messages[1].content.split(
-        "\n=== earlier turns, in short; a source read again costs no budget ===\n"
-    )
+    told, _, short = messages[1].content.partition("\n=== earlier turns, in short; ")
     assert told.startswith("Question:\nWhat do the ledgers say?")
-    assert stubs.startswith(
-        "[turn 1] read: 1 location, 7000 tokens: s1 = ledger_1930.txt [0:28000]\n[turn 2] "
-    )
-    assert all(line.startswith("[turn ") for line in stubs.splitlines())
+    _, first, *rest = short.splitlines()
+    assert first == "[turn 1] read: 1 location, 7000 tokens: s1 = ledger_1930.txt [0:28000]"
+    assert rest and all(line.startswith("[turn ") for line in rest)
 
 
 def test_7_4_reading_again_what_left_the_prompt_is_free_and_once_more_is_not(ledgers: Corpus) -> None:
@@ -159,7 +156,7 @@ def test_7_4_reading_again_what_left_the_prompt_is_free_and_once_more_is_not(led
     turn = episode.send(read(first))
     assert turn.result and turn.result["reads"][0]["source"] == "s1"
     assert turn.state.budget.read_tokens_left == left
-    assert "(first read at turn 1)" in turn.observation
+    assert "(first read at turn 1; it had left the prompt, no budget spent)" in turn.observation
     assert episode.send(read(first)).state.budget.read_tokens_left == left - READ // 4
 
 

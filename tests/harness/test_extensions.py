@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.corpus import Corpus
+from pipeline.corpus import Corpus, build
+from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ConfigError
 from pipeline.harness.config import (
     Check,
@@ -18,7 +20,7 @@ from pipeline.harness.config import (
     check,
     extensions,
 )
-from pipeline.harness.observation import tail
+from pipeline.harness.rendering import tail
 from pipeline.protocols import TaskView
 from tests.harness.conftest import (
     JUNE,
@@ -32,6 +34,7 @@ from tests.harness.conftest import (
     search,
     start,
     upsert,
+    write,
 )
 from tests.variants import variant
 
@@ -96,6 +99,32 @@ def test_7_6_a_variant_without_revise_has_no_batch_revise() -> None:
 
 
 # --- Operands
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Opener:
+    """Open an episode that has read a table's head with its unit (s1) and its rows (s2) apart."""
+    head = "Receipts and outlays.\n(In millions of dollars)\n\n"
+    rows = "1942-May  4,400  4,100\n1942-June 4,531  4,230\n"
+    of_table = build([write(tmp_path, {"table.txt": head + rows})], CorpusConfig(), None)
+
+    def opened(**switches: Any) -> Episode:
+        config = HarnessConfig(extensions=ExtensionsConfig(**switches))
+        episode = start(config, of_table, TaskView("t", "What were the receipts?"))
+        episode.play(
+            read({"document": "table.txt", "end": len(head)}, {"document": "table.txt", "start": len(head)})
+        )
+        return episode
+
+    return opened
+
+
+def test_7_1_a_unit_line_counts_that_was_read_apart_from_its_rows(apart: Opener) -> None:
+    episode = apart(operands=Check.enforce, grounding=Check.enforce, answer=Check.enforce)
+    turn = episode.send(upsert("May 1942: 4.4 billion", sources=("s1", "s2")))
+    assert turn.result and turn.result["items"][0]["id"] == "e1"
+    assert episode.send(compute("4400000000 / 2")).valid
+    assert episode.send(final("4.4 billion")).state.status == "answered"
 
 
 @pytest.mark.parametrize("expression", ["4400 / 12", "100 - 4400", "sum(4400, 1942)", "4400 * 1000000"])
@@ -203,6 +232,26 @@ def test_7_2_claims_are_warned_of_against_the_evidence_they_cite(beyond: Opener)
     turn = episode.send(search(conclusion=claims(("May 1942 was 4,400", ["e1"]), ("May was 4,500", ["e1"]))))
     assert turn.valid and not turn.conclusion_error
     assert [warning.message for warning in turn.warnings] == ["established[1]: 4,500 is not in e1"]
+    assert {"event": "warned", **turn.warnings[0].as_json()} in turn.log
+
+
+def test_7_2_claims_are_warned_of_units_and_of_numbers_without_evidence(beyond: Opener) -> None:
+    episode = beyond(grounding=Check.warn)
+    episode.play(upsert("4,400 in May 1942", sources=("s2",)))
+    told = claims(("some percent of it", ["e1"]))
+    told["hypotheses"] = [{"claim": "no revision in 1955", "evidence": []}, {"claim": "it was raised"}]
+    turn = episode.send(search(conclusion=told))
+    assert [warning.message for warning in turn.warnings] == [
+        "established[0]: percent is not in e1",
+        "hypotheses[0]: 1955 is not in evidence: the claim cites none",
+    ]
+
+
+def test_7_2_a_warning_names_its_item(beyond: Opener) -> None:
+    turn = beyond(grounding=Check.warn).send(upsert("4,400", "4,300", sources=("s2",)))
+    assert [warning.message for warning in turn.warnings] == [
+        "item 1: 4,300 is not in s2: say what the source says, or cite the one that says it"
+    ]
 
 
 # --- Stale conclusions
@@ -248,6 +297,14 @@ def test_7_3_a_refused_final_merges_nothing(stale: Episode) -> None:
         stale.refused(final("8800", ("e2",), conclusion=claims(("May is 4,400", ["e2"]))))
         == "stale_conclusion"
     )
+
+
+def test_7_3_a_faulty_conclusion_beside_a_refused_final_is_told_of_too(stale: Episode) -> None:
+    turn = stale.send(final("8800", ("e2",), conclusion=claims(("May is 4,100", ["e1"]))))
+    assert turn.error and turn.error.code == "stale_conclusion"
+    assert turn.conclusion_error and turn.conclusion_error.code == "invalid_conclusion"
+    assert "invalid_conclusion: nothing of the update was merged" in turn.observation
+    assert "send it again" not in turn.observation.partition("invalid_conclusion")[2]
 
 
 def test_7_3_a_compute_before_the_revision_does_not_renew(beyond: Opener) -> None:
@@ -394,6 +451,15 @@ def test_7_7_final_is_reminded_once_of_open_gaps(computed: Episode) -> None:
     last = computed.state.history.exchanges[-1].observation
     assert "unresolved items are open: was May revised again?" in last
     assert computed.send(final("7.32%")).state.status == "answered"
+
+
+def test_7_7_on_the_last_turn_final_is_not_refused_for_open_gaps(corpus: Corpus) -> None:
+    config = HarnessConfig(extensions=ExtensionsConfig(answer=Check.enforce))
+    config.budget.turns = 4
+    episode = start(config, corpus, TaskView("t", "?"))
+    gap = claims(unresolved=("was it revised?",))
+    turn = episode.play(read(SPAN), upsert("4,100"), search(conclusion=gap), final("4,100"))
+    assert turn.state.status == "answered"
 
 
 def test_7_7_gaps_closed_with_the_final_itself_need_no_reminder(computed: Episode) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pipeline.corpus import estimate_tokens
 from pipeline.harness import LongHarness, Reply
 from pipeline.harness.config import ActionConfig, ActionMode, HarnessConfig, Profile, Reasoning, ToolChoice
-from pipeline.harness.observation import fenced, tail
+from pipeline.harness.observation import fenced
 from pipeline.harness.operations import operation_forms
 from pipeline.harness.prompt import (
     Prompt,
@@ -21,6 +21,7 @@ from pipeline.harness.prompt import (
     system_prompt,
     task_message,
 )
+from pipeline.harness.rendering import tail
 from pipeline.harness.schema import signature
 from pipeline.protocols import Message
 from tests.harness.conftest import (

@@ -24,6 +24,7 @@ from pipeline.harness.config import (
     Reasoning,
     ToolChoice,
 )
+from pipeline.harness.controller import step
 from pipeline.harness.operations import NAMES, operation_forms
 from pipeline.harness.parse import parse
 from pipeline.harness.prompt import Prompt, exchange
@@ -245,7 +246,7 @@ def test_5_3_a_reply_that_can_not_be_repeated_as_a_call_is_repeated_as_text(
     turn = taken(episode, said)
     repeated = exchange(turn, Reasoning.thought, called=bool(said.tool_calls))
     assert repeated == (
-        Message("assistant", turn.response or "(empty)"),
+        Message("assistant", turn.reply.text or "(empty)"),
         Message("user", turn.observation),
     )
 
@@ -263,8 +264,7 @@ def test_5_2_a_call_is_repeated_with_as_much_reasoning_as_configured(
 ) -> None:
     opened = episode()
     text = wire_text(completion(native(search()), text="<think>hm</think>\nI look."))
-    turn = opened.send(text)
-    turn = type(turn)(**{**vars(turn), "reply": Reply(text, "apart")})
+    turn = step(opened.environment, opened.state, Reply(text, "apart"))
     call, _ = exchange(turn, reasoning, called=True)
     assert call.content == content and call.tool_calls
 

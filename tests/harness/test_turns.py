@@ -140,7 +140,7 @@ def test_2_2_a_reply_with_half_a_surrogate_pair_is_taken(episode: Opener) -> Non
 
     opened = episode()
     turn = step(opened.environment, opened.state, Reply("\ud800 " + json.dumps(search("May")), "\udfff"))
-    assert turn.valid and turn.response.startswith("? ")
+    assert turn.valid and turn.reply.text.startswith("? ")
 
 
 def test_4_1_budgets_are_configurable_within_reason() -> None:

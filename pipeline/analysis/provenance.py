@@ -68,7 +68,8 @@ class Provenance:
             case "answer":
                 return f"answer: {facts['answer']}"
             case "compute":
-                return f"{node} = {str(facts['value']).removesuffix('.0')} = {facts['expression']}"
+                declared = "".join(f"; declared {value} ({why})" for value, why in facts["constants"])
+                return f"{node} = {str(facts['value']).removesuffix('.0')} = {facts['expression']}{declared}"
             case "evidence":
                 fate = f" ({facts['status']})" if facts["status"] != "active" else ""
                 return f"{node}{fate}: {' '.join(facts['statement'].split())}"
