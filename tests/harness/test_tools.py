@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -33,14 +33,15 @@ from pipeline.protocols import Completion, Json, Message, Request, ToolCall, Usa
 from tests.harness.conftest import (
     Opener,
     compute,
+    examples,
     final,
     read,
     revise,
     search,
     upsert,
 )
+from tests.harness.instances import instances
 from tests.harness.test_episode import LIMITS, SCRIPT, TASK, Recording
-from tests.harness.test_forms import OPERATIONS, UPDATES, WORDS
 from tests.variants import VARIANTS, variant
 
 
@@ -183,22 +184,18 @@ def test_2_6_thinking_before_a_call_is_no_part_of_its_thought() -> None:
     assert parse(text) == {"thought": "I search.", **search("what does </think> close?")}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(100)
 @given(
-    operation=OPERATIONS,
-    update=UPDATES | st.none(),
-    said=WORDS,
+    response=instances("full", Profile.paper),
     more=st.dictionaries(st.text(max_size=4), st.text(max_size=9), max_size=2),
 )
-def test_8_a_call_says_what_its_text_says(
-    operation: dict[str, Any], update: dict[str, Any] | None, said: str, more: dict[str, str]
-) -> None:
-    response: dict[str, Any] = {"thought": said} if said else {}
-    response |= {"operation": {**more, **operation}} | ({"conclusion": update} if update else {})
-    response["operation"].pop("conclusion", None)
-    sent = wire_text(completion(native(response), text=said))
-    numbers = {key: str(value) for key, value in operation.items() if isinstance(value, float)}
-    assert parse(sent) == {**response, "operation": response["operation"] | numbers}
+def test_8_a_call_says_what_its_text_says(response: dict[str, Any], more: dict[str, str]) -> None:
+    said = (response.pop("thought", None) or "").strip()
+    operation = {**more, **response.pop("operation")}
+    sent = wire_text(completion(native({"operation": operation, **response}), text=said))
+    digits = {key: str(value) for key, value in operation.items() if isinstance(value, float)}
+    thought = {"thought": said} if said else {}
+    assert parse(sent) == {**thought, "operation": operation | digits, **response}
 
 
 # --- In the history
