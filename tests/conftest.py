@@ -5,11 +5,30 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIRE_ALL = os.environ.get("LONGHARNESS_REQUIRE_ALL") == "1"
+
+# Properties take the same examples in every run, and no clock: a failure is no chance. With
+# LONGHARNESS_EXAMPLES_TIMES=50, they look for new ones, fifty times as many.
+TIMES = int(os.environ.get("LONGHARNESS_EXAMPLES_TIMES", "1"))
+settings.register_profile(
+    "tests",
+    max_examples=100 * TIMES,
+    derandomize=TIMES == 1,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
+
+
+def examples(count: int, **more: Any) -> settings:
+    """Settings of a property that takes other than a hundred examples."""
+    return settings(max_examples=count * TIMES, **more)
 
 
 def missing(what: str) -> None:

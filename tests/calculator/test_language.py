@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.calculator import Value, evaluate
 from pipeline.errors import InvalidOperation
-from tests.calculator.expressions import message, steady, value
+from tests.calculator.expressions import message, value
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,6 @@ def test_7_1_literals_are_the_figures_but_for_exponents_decimals_bases_and_perce
     assert list(evaluate(expression).literals) == literals
 
 
-@steady
 @given(
     st.recursive(
         st.integers(0, 99).map(str),

@@ -20,7 +20,7 @@ from scipy import stats
 
 from pipeline.calculator import FUNCTIONS, evaluate
 from pipeline.errors import InvalidOperation
-from tests.calculator.expressions import steady, value
+from tests.calculator.expressions import value
 
 EXACT = 5.1e-15  # half a unit in the 15th digit, and a float's own rounding
 LIBRARIES = 1e-12
@@ -113,7 +113,6 @@ def pairs(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[Numbers,
     return drawn.map(lambda two: ([x for x, _ in two], [y for _, y in two]))
 
 
-@steady
 @given(st.lists(anything, min_size=2, max_size=30))
 @pytest.mark.parametrize("name", OF_ONE_LIST)
 def test_3_19_a_statistic_is_exact_on_any_numbers(name: str, values: Numbers) -> None:
@@ -121,7 +120,6 @@ def test_3_19_a_statistic_is_exact_on_any_numbers(name: str, values: Numbers) ->
         assert agrees(f"{name}({values})", OF_ONE_LIST[name]([Fraction(v) for v in values]))
 
 
-@steady
 @given(st.lists(anything.map(abs).filter(bool), min_size=1, max_size=30))
 def test_3_19_a_harmonic_mean_is_exact_on_any_positive_numbers(values: Numbers) -> None:
     assert agrees(
@@ -129,7 +127,6 @@ def test_3_19_a_harmonic_mean_is_exact_on_any_positive_numbers(values: Numbers) 
     )
 
 
-@steady
 @given(st.lists(anything.map(abs).filter(bool), min_size=1, max_size=30))
 def test_3_19_a_geometric_mean_is_as_exact_as_its_logarithms(values: Numbers) -> None:
     with localcontext(prec=DIGITS):
@@ -137,7 +134,6 @@ def test_3_19_a_geometric_mean_is_as_exact_as_its_logarithms(values: Numbers) ->
         assert agrees(f"geomean({values})", expected, LIBRARIES)
 
 
-@steady
 @given(pairs(anything))
 @pytest.mark.parametrize("name", OF_TWO_LISTS)
 def test_3_19_a_statistic_of_two_lists_is_exact_on_any_numbers(
@@ -151,7 +147,6 @@ def test_3_19_a_statistic_of_two_lists_is_exact_on_any_numbers(
         assert agrees(f"{name}({lists[0]}, {lists[1]})", expected)
 
 
-@steady
 @given(pairs(anything), anything)
 def test_3_19_a_forecast_is_exact_on_any_numbers(lists: tuple[Numbers, Numbers], at: float) -> None:
     xs, ys = ([Fraction(v) for v in values] for values in lists)
@@ -159,7 +154,6 @@ def test_3_19_a_forecast_is_exact_on_any_numbers(lists: tuple[Numbers, Numbers],
     assert agrees(f"forecast({at}, {lists[0]}, {lists[1]})", forecast(Fraction(at), xs, ys))
 
 
-@steady
 @given(st.lists(anything, min_size=1, max_size=30), st.floats(0, 100))
 def test_3_19_a_percentile_is_exact_on_any_numbers(values: Numbers, p: float) -> None:
     assert agrees(f"percentile({values}, {p})", percentile([Fraction(v) for v in values], Fraction(p)))
@@ -256,7 +250,6 @@ def test_3_19_functions_of_a_number_agree_with_numpy(name: str) -> None:
         assert value(f"{name}({number})") == pytest.approx(OF_A_NUMBER[name](number), rel=LIBRARIES, abs=0)
 
 
-@steady
 @given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), st.integers(1, 100))
 def test_3_19_growth_is_exact(begin: float, end: float, years: int) -> None:
     with localcontext(prec=DIGITS):

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
+from tests.conftest import examples
 
-RELAXED = settings(deadline=None, max_examples=30)
-"""For properties of whole corpora: building one takes long where other tests run beside it."""
+FEW = examples(30)
+"""For properties of whole corpora, each of which is built."""
 
 
 def write(folder: Path, documents: Mapping[str, str | bytes]) -> Path:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pipeline.corpus import build, documents
 from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import CorpusError
-from tests.corpus.conftest import RELAXED, Make, write
+from tests.corpus.conftest import FEW, Make, write
 
 TEXT = st.text(st.sampled_from("ab \n\r\té—中😀\ufeff\x00"), max_size=60)
 
 
-@RELAXED
+@FEW
 @given(st.lists(TEXT, min_size=1, max_size=4), st.integers(1, 4), st.data())
 def test_any_range_of_code_points_is_exact(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], times: int, data: st.DataObject
@@ -33,7 +33,7 @@ def test_any_range_of_code_points_is_exact(
         assert corpus.tokens(number, start, end) == -(-len(text[start:end].encode()) // 4)
 
 
-@RELAXED
+@FEW
 @given(TEXT.map(lambda text: text * 3), st.integers(1, 30), st.data())
 def test_clip_is_the_largest_end_within_the_budget_at_a_line_end(
     tmp_path_factory: pytest.TempPathFactory, text: str, budget: int, data: st.DataObject

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pipeline.corpus import build, estimate_tokens
 from pipeline.corpus.config import CorpusConfig
 from pipeline.corpus.outline import outline
-from tests.corpus.conftest import RELAXED, write
+from tests.corpus.conftest import FEW, write
 
 GOLDEN = Path(__file__).parent / "golden" / "outline_1435.txt"
 LINE = re.compile(
@@ -138,7 +138,7 @@ def test_5_4_names_that_begin_with_chance_are_grouped_by_year() -> None:
     assert len(re.findall(r"^\*_19\d\d\.txt ", drawn, re.MULTILINE)) == 100
 
 
-@RELAXED
+@FEW
 @given(
     st.lists(st.text(st.sampled_from("ab01_/[*?é, –"), min_size=1, max_size=6), min_size=1, unique=True),
     st.integers(60, 400),
@@ -157,7 +157,7 @@ def test_5_4_every_line_selects_what_it_says(
             assert found == selected(line, corpus.document_ids)
 
 
-@RELAXED
+@FEW
 @given(
     st.lists(
         st.tuples(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.corpus import Corpus, Passage, build, estimate_tokens
 from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import CorpusError
-from tests.corpus.conftest import RELAXED, Make, write
+from tests.corpus.conftest import FEW, Make, write
 
 PIECE = st.sampled_from(
     [
@@ -36,7 +36,7 @@ def passages(corpus: Corpus, document: int = 0) -> list[Passage]:
     return found
 
 
-@RELAXED
+@FEW
 @given(st.lists(PIECE, max_size=60).map("".join), st.sampled_from([1, 2, 7, 30, 1_024]))
 def test_passages_tile_the_text_within_their_limit(
     tmp_path_factory: pytest.TempPathFactory, text: str, limit: int

@@ -14,7 +14,7 @@ from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig, IndexConfig, IndexEngine
 from pipeline.corpus.search import best
 from pipeline.corpus.tokens import terms
-from tests.corpus.conftest import RELAXED, Make, write
+from tests.corpus.conftest import FEW, Make, write
 
 REFERENCE = CorpusConfig(index=IndexConfig(engine=IndexEngine.bm25s))
 WORDS = st.lists(
@@ -37,7 +37,7 @@ def ids(corpus: Corpus, query: str, **options: object) -> list[str]:
     return [hit.passage for hit in corpus.search(query, **options).hits]  # type: ignore[arg-type]
 
 
-@RELAXED
+@FEW
 @given(st.lists(WORDS.map(" ".join), min_size=1, max_size=6), st.floats(0.1, 3), st.floats(0, 1))
 def test_the_columnar_index_is_bit_for_bit_that_of_bm25s(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], k1: float, b: float
@@ -68,7 +68,7 @@ def test_bm25s_reads_a_saved_corpus_and_gives_the_same_scores(make: Make, tmp_pa
         assert hit.score == scores[first[hit.document] + int(hit.passage.rpartition("#")[2])]
 
 
-@RELAXED
+@FEW
 @given(st.lists(st.sampled_from([0, 0, 0.5, 1, 2, 3]), max_size=3_000), st.integers(1, 150))
 def test_the_best_are_the_highest_above_zero_and_ties_go_by_passage_order(
     values: list[float], top: int

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from pipeline.corpus import Corpus, build
 from pipeline.corpus.config import CorpusConfig
@@ -40,7 +38,6 @@ DOCUMENTS = {
 }
 SPAN = {"document": MARCH, "start": 26, "end": 79}
 GOLDEN = Path(__file__).parent / "golden"
-TIMES = int(os.environ.get("LONGHARNESS_EXAMPLES_TIMES", "1"))
 
 
 def golden(name: str, text: str) -> None:
@@ -51,20 +48,6 @@ def golden(name: str, text: str) -> None:
         path.write_text(text, encoding="utf-8")
         pytest.fail(f"{path} was missing and is written now: read it, then run again")
     assert text == path.read_text(encoding="utf-8")
-
-
-def examples(count: int, **more: Any) -> settings:
-    """Settings of a property: the same `count` examples in every run, so that a failure is no chance.
-
-    `LONGHARNESS_EXAMPLES_TIMES=50 pytest tests/harness` looks for new ones, fifty times as many.
-    """
-    return settings(
-        max_examples=count * TIMES,
-        derandomize=TIMES == 1,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-        **more,
-    )
 
 
 def op(name: str, /, **fields: Any) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from pipeline.harness.evidence import EvidenceBank
 from pipeline.harness.forms import read_response, validate
 from pipeline.harness.operations import BatchRevise, ConclusionUpdate, Revision, Statement, Upsert
 from pipeline.harness.parse import parse
-from tests.harness.conftest import examples, op, search
+from tests.conftest import examples
+from tests.harness.conftest import op, search
 from tests.harness.instances import asked_for, configuration, instances, whole_schema
 from tests.variants import VARIANTS
 

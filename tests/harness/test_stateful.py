@@ -40,6 +40,7 @@ from pipeline.harness.config import (
 from pipeline.harness.state import State
 from pipeline.harness.trace import as_json
 from pipeline.protocols import AnswerFormat, TaskView
+from tests.conftest import examples
 from tests.harness.conftest import (
     BIG,
     DOCUMENTS,
@@ -47,7 +48,6 @@ from tests.harness.conftest import (
     MARCH,
     NOTES,
     Episode,
-    examples,
     op,
     persistent,
     start,

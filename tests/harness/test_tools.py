@@ -33,7 +33,6 @@ from pipeline.protocols import Completion, Json, Message, Request, ToolCall, Usa
 from tests.harness.conftest import (
     Opener,
     compute,
-    examples,
     final,
     read,
     revise,
@@ -184,7 +183,6 @@ def test_2_6_thinking_before_a_call_is_no_part_of_its_thought() -> None:
     assert parse(text) == {"thought": "I search.", **search("what does </think> close?")}
 
 
-@examples(100)
 @given(
     response=instances("full", Profile.paper),
     more=st.dictionaries(st.text(max_size=4), st.text(max_size=9), max_size=2),

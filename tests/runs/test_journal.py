@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import RunError
@@ -84,7 +84,6 @@ def test_a_line_is_with_the_operating_system_at_once(tmp_path: Path) -> None:
     segment.close()
 
 
-@settings(deadline=None)
 @given(cut=st.integers(min_value=1, max_value=10_000))
 def test_wherever_a_segment_is_torn_only_its_last_episode_is_owed(
     tmp_path_factory: pytest.TempPathFactory, cut: int
