@@ -28,7 +28,7 @@ from pipeline.harness.config import (
     SwitchesConfig,
     check,
 )
-from pipeline.harness.prompt import sent_schema, system_prompt
+from pipeline.harness.prompt import sent_schema, sent_tools, system_prompt
 from pipeline.harness.schema import Schema
 from pipeline.harness.state import State
 from tests.harness.conftest import (
@@ -285,19 +285,41 @@ LACKS = {
 }
 UPDATES: dict[str, Any] = {"conclusion": {"unresolved": ["which month?"]}, "notes": "which month?"}
 HAS = {"no_state": None, "no_coevolution": None, "notes": "notes"}  # else: conclusion
+SILENT_ON = {  # of the words that full has
+    "no_state": ("upsert", '"revise"', "conclusion", "gap", "evidence", "e1"),
+    "no_coevolution": ("conclusion", "gap", "refute", "hypothes"),
+    "append_only": ('"revise"', "replacement", "Replaces"),
+    "no_guidance": ("gap", "refute", "pursue"),
+    "notes": ('"established"',),
+}
+
+
+def told(name: str, mode: ActionMode) -> str:
+    """All that begins a variant's prompts: the system message, and the schema or the tools."""
+    config = variant(name)
+    config.action.mode = mode
+    return system_prompt(config) + json.dumps([sent_schema(config), sent_tools(config)])
+
+
+@pytest.mark.parametrize("mode", ActionMode)
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_6_in_every_mode_a_variant_is_silent_on_what_it_lacks(name: str, mode: ActionMode) -> None:
+    full, ablated = told("full", mode), told(name, mode)
+    assert [word for word in SILENT_ON[name] if word not in full or word in ablated] == []
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_6_a_lacking_operation_is_in_neither_schema_nor_prompt_and_not_available(
     episode: Opener, name: str
 ) -> None:
-    schema, prompt = Draft202012Validator(sent_schema(variant(name))), system_prompt(variant(name))
+    schema = Draft202012Validator(sent_schema(variant(name)))
     for called, sent in OPERATIONS.items():
         lacking = called in LACKS.get(name, ())
         if name == "no_state":
             sent = without_bank(sent)
         assert schema.is_valid(sent) == (not lacking)
-        assert (f'"{called.partition(" ")[0]}"' in prompt) == (not lacking)
+        for mode in ActionMode:
+            assert (f'"{called.partition(" ")[0]}"' in told(name, mode)) == (not lacking)
         opened = episode(name)
         opened.send(read())
         if lacking:
@@ -323,7 +345,8 @@ def test_6_a_lacking_update_is_in_neither_schema_nor_prompt_and_invalid(
     has = HAS.get(name, "conclusion") == field
     sent = {**search(), field: UPDATES[field]}
     assert Draft202012Validator(sent_schema(variant(name))).is_valid(sent) == has
-    assert (f"`{field}`" in system_prompt(variant(name))) == has
+    for mode in ActionMode:
+        assert (f"`{field}`" in told(name, mode)) == (f'"{field}"' in told(name, mode)) == has
     opened = episode(name)
     if has:
         assert opened.send(sent).valid
