@@ -47,6 +47,8 @@ from tests.harness.conftest import (
     JUNE,
     MARCH,
     NOTES,
+    OF_JUNE,
+    SPAN,
     Episode,
     op,
     persistent,
@@ -86,9 +88,7 @@ GLOBS = st.sampled_from(["1942/*", "*", NOTES, "none/*"]) | st.text("*?[]!a1./\\
 PASSAGES = st.fixed_dictionaries(
     {"passage": st.sampled_from([f"{MARCH}#0", f"{JUNE}#0", f"{NOTES}#0", f"{JUNE}#9", BIG])}
 )
-SPANS = st.sampled_from(
-    [{"document": MARCH, "start": 26, "end": 79}, {"document": JUNE, "start": 18, "end": 86}]
-)
+SPANS = st.sampled_from([SPAN, OF_JUNE])
 CLAIMS = st.lists(
     st.one_of(
         st.fixed_dictionaries({"claim": SAID, "evidence": CITED}),
@@ -203,7 +203,7 @@ class Episodes(RuleBasedStateMachine):
         self.known: dict[str, State] = {}
         self.forget()
         if opened:
-            self.send(op("read", locations=[{"document": MARCH, "start": 26, "end": 79}]))
+            self.send(op("read", locations=[SPAN]))
             self.send(op("evidence", upsert=[{"statement": "May was 4,100", "sources": [1]}]))
 
     def forget(self) -> None:

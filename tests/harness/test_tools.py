@@ -39,8 +39,8 @@ from tests.harness.conftest import (
     search,
     upsert,
 )
+from tests.harness.episodes import LIMITS, SCRIPT, TASK, Recording
 from tests.harness.instances import instances
-from tests.harness.test_episode import LIMITS, SCRIPT, TASK, Recording
 from tests.variants import VARIANTS, variant
 
 

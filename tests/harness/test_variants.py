@@ -32,7 +32,7 @@ from pipeline.harness.prompt import sent_schema, sent_tools, system_prompt
 from pipeline.harness.schema import Schema
 from pipeline.harness.state import State
 from tests.harness.conftest import (
-    JUNE,
+    OF_JUNE,
     SPAN,
     Opener,
     compute,
@@ -360,7 +360,7 @@ GAP = {"unresolved": ["June?"]}
 CLAIM = {"established": [{"claim": "May was 4,100", "evidence": ["e1"]}]}
 SCRIPT: list[tuple[str, dict[str, Any]]] = [
     ("search", search("May 1942 expenditures")),
-    ("read s1 and s2", read(SPAN, {"document": JUNE, "start": 18, "end": 86})),
+    ("read s1 and s2", read(SPAN, OF_JUNE)),
     ("search, conclusion", search("June", conclusion=GAP)),
     ("search, notes", search("June", notes="June?")),
     ("upsert", upsert("May was 4,100")),
