@@ -5,32 +5,19 @@ Counted, not timed: calls made and bytes serialised are the same on every machin
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+
+from pipeline.corpus import Corpus, estimate_tokens
+from pipeline.harness.config import BudgetConfig, CompactionConfig, ExtensionsConfig, HarnessConfig
 from pipeline.harness.prompt import Prompt
-from pipeline.protocols import Message
-from tests.harness.conftest import BIG, Episode, Opener, compute, read, revise, search, upsert
+from pipeline.protocols import Message, TaskView
+from tests.counting import calls
+from tests.harness.conftest import BIG, Episode, Opener, compute, read, revise, search, start, upsert
 
 ROUND = 5  # turns of a round, each of another operation
-
-
-def calls(work: Callable[[], object]) -> int:
-    """How many functions `work` calls, of Python and of C."""
-    count = 0
-
-    def counted(frame: object, event: str, given: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def turn(opened: Episode, prompt: Prompt, number: int) -> tuple[Message, ...]:
@@ -71,3 +58,40 @@ def test_5_3_no_message_but_the_last_is_serialised_again(episode: Opener) -> Non
         assert all(one is other for one, other in zip(before[:-1], now, strict=False))
         assert len(now) == len(before) + 2 or not before
         before = now
+
+
+@pytest.fixture
+def compacting(corpus: Corpus) -> Episode:
+    """An episode whose window is full after some fifty turns, again and again."""
+    config = HarnessConfig(
+        budget=BudgetConfig(searches=200),
+        extensions=ExtensionsConfig(compaction=True),
+        compaction=CompactionConfig(window=50_000, share=0.9),
+    )
+    return start(config, corpus, TaskView("t", "What were the expenditures?"))
+
+
+def test_7_4_with_compaction_a_turn_calls_no_more_and_leaving_the_prompt_a_few(compacting: Episode) -> None:
+    prompt = Prompt(compacting.environment, Message("system", "s"))
+    early, compactions = dict[int, int](), 0
+    for number in range(195):
+        before = compacting.state.compacted
+        count = calls(partial(turn, compacting, prompt, number))
+        left = compacting.state.compacted - before
+        compactions += left > 0
+        if number >= 2 * ROUND:
+            parts = len(compacting.state.evidence.entries) + len(compacting.state.computes)
+            assert count <= early.setdefault(number % ROUND, count) + 3 * parts + 20 * left, number
+    assert compactions >= 3
+
+
+def test_7_4_a_compaction_estimates_once_for_each_turn_that_leaves(compacting: Episode) -> None:
+    prompt = Prompt(compacting.environment, Message("system", "s"))
+    most = 0
+    for number in range(195):
+        before = compacting.state.compacted
+        estimates = calls(partial(turn, compacting, prompt, number), of=estimate_tokens)
+        left = compacting.state.compacted - before
+        most = max(most, left)
+        assert estimates <= left + 10, number
+    assert most >= 40
