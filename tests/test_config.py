@@ -343,6 +343,8 @@ def test_a_plugin_that_cannot_be_loaded_or_typed_is_refused(tmp_path: Path) -> N
 def test_a_mistake_in_a_file_names_the_file(tmp_path: Path) -> None:
     own(tmp_path, "harness", "mine", "defaults: [longharness, _self_]\nbudget: {turn: 3}\n")
     own(tmp_path, "harness", "broken", "budget: {turns: 3\n")
+    own(tmp_path, "harness", "lax", "defaults: [longharness, _self_]\nextensions: {answer: off}\n")
+    assert "write 'off'" in refusal("harness=lax", config_dirs=(tmp_path,))
     assert refusal("harness=mine", config_dirs=(tmp_path,)) == (
         "harness/mine.yaml: Key 'turn' not in 'BudgetConfig'; nearest: turns (key harness.budget.turn)"
     )

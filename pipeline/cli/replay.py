@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Replay the run and print what was compared, or the one episode that is asked for."""
-    if arguments.episode:
+    if arguments.episode is not None:
         from pipeline.runs.replay import replay_episode
 
         print_turns(replay_episode(run_folder(arguments.run), arguments.episode).turns, arguments)

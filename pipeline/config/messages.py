@@ -61,6 +61,8 @@ def wrong_value(error: OmegaConfBaseException, where: str) -> ConfigError:
     message = str(error.msg or error).splitlines()[0].strip()
     fields = getattr(error.object_type, "__dataclass_fields__", {})
     hint = nearest(str(error.key), fields) if isinstance(error, UNKNOWN) else ""
+    if "'False'" in message and "off" in message:
+        hint = "; YAML reads an unquoted off as false: write 'off'"
     return ConfigError(f"{where}: {message}{hint}" + (f" (key {error.full_key})" if error.full_key else ""))
 
 

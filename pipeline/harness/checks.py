@@ -14,8 +14,9 @@ from pipeline.errors import InvalidOperation
 from pipeline.figures import Grounds, Place, Text, figures, free, nearest, quotations, rounds_to
 from pipeline.harness.config import Check
 from pipeline.harness.environment import Environment
+from pipeline.harness.evidence import Entry
 from pipeline.harness.operations import ConclusionUpdate, Statement
-from pipeline.harness.state import State
+from pipeline.harness.state import Computed, State
 from pipeline.harness.turn import Fault
 
 _REMINDER = "unresolved items are open"
@@ -88,12 +89,14 @@ def claims(environment: Environment, state: State, update: ConclusionUpdate) -> 
     return tuple(faults)
 
 
-def final(environment: Environment, state: State, cited: Sequence[str], answer: str) -> tuple[Fault, ...]:
-    """Check that nothing stale is left, that the answer's numbers have a ground, and gaps (7.3, 7.7)."""
+def final(
+    environment: Environment, state: State, cited: Sequence[str], answer: str, computes: Sequence[str]
+) -> tuple[Fault, ...]:
+    """Check that nothing stale is left or named, that numbers have a ground, and gaps (7.3, 7.7)."""
     extensions = environment.extensions
     warned: tuple[Fault, ...] = ()
     if extensions.stale_conclusions is not Check.off:
-        warned += _settled(extensions.stale_conclusions, _stale(state))
+        warned += _settled(extensions.stale_conclusions, _stale(state, computes))
     if extensions.answer is not Check.off:
         faults = [*_ungrounded_answer(environment, state, cited, answer), *_open_gaps(state)]
         warned += _settled(extensions.answer, faults)
@@ -103,21 +106,27 @@ def final(environment: Environment, state: State, cited: Sequence[str], answer: 
 # --- stale conclusions
 
 
-def _stale(state: State) -> list[Fault]:
+def _stale(state: State, named: Sequence[str]) -> list[Fault]:
     bank, said = state.evidence, list[str]()
     for name, index, claim in state.conclusion.claims() if state.conclusion else ():
         if inactive := claim.inactive(bank):
             said.append(f"{name}[{index}] rests on what is retired, {'; '.join(map(bank.fate, inactive))}")
     latest = state.computes[-1].turn if state.computes else 0
     for computed in state.computes:
-        for entry in map(bank.get, computed.cited):
-            retired = entry and entry.retired_turn
-            if entry and retired and bank.last(entry).status == "active" and latest < retired:
+        for entry in _replaced(state, computed):
+            if computed.id in named or latest < (entry.retired_turn or 0):
                 said.append(f"{computed.id} was computed from {entry.id}, and {bank.fate(entry)}")
     if not said:
         return []
     remedy = "send the conclusion as it is now, and compute again from active evidence"
     return [Fault("stale_conclusion", f"{'; '.join(said[:_LISTED])}: {remedy}")]
+
+
+def _replaced(state: State, computed: Computed) -> list[Entry]:
+    """The evidence of a compute that has an active successor: its value is that of an old figure."""
+    bank = state.evidence
+    entries = [entry for each in computed.cited if (entry := bank.get(each))]
+    return [entry for entry in entries if entry.retired_turn and bank.last(entry).status == "active"]
 
 
 # --- the answer
@@ -190,8 +199,9 @@ def _held(
 
 
 def _values(state: State) -> dict[str, float | int]:
-    """The computed numbers by their ids; a truth is none."""
-    return {each.id: each.value for each in state.computes if not isinstance(each.value, bool)}
+    """The computed numbers by their ids; not truths, nor what was computed from evidence since replaced."""
+    numbers = (each for each in state.computes if not isinstance(each.value, bool))
+    return {each.id: each.value for each in numbers if not _replaced(state, each)}
 
 
 def _found(places: Sequence[tuple[str, Place]]) -> str:

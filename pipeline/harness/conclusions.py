@@ -17,6 +17,7 @@ from pipeline.harness.operations import ConclusionUpdate, EstablishedClaim, Hypo
 from pipeline.harness.turn import Fault
 
 CODE = "invalid_conclusion"
+_LISTED = 50  # faults of an update that its refusal lists
 
 
 @dataclass(frozen=True)
@@ -131,4 +132,6 @@ def _fault(faults: Sequence[str], bank: EvidenceBank) -> Fault:
     else:
         example = {"hypotheses": [{"claim": "…", "evidence": []}], "unresolved": ["…"]}
     minimal = orjson.dumps({"conclusion": example}).decode()
-    return Fault(CODE, f"nothing of the update was merged: {'; '.join(faults)}. A valid example: {minimal}")
+    more = f"; and {len(faults) - _LISTED} more" if len(faults) > _LISTED else ""
+    listed = "; ".join(faults[:_LISTED])
+    return Fault(CODE, f"nothing of the update was merged: {listed}{more}. A valid example: {minimal}")

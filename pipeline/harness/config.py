@@ -194,6 +194,14 @@ def check(config: HarnessConfig) -> None:
         raise ConfigError("harness.switches.guidance=true needs a conclusion to be guided by")
     if config.extensions.batch_revise and not switches.revise:
         raise ConfigError("harness.extensions.batch_revise=true needs harness.switches.revise=true")
+    if not switches.evidence_bank and config.extensions.grounding not in (None, Check.off):
+        raise ConfigError("harness.extensions.grounding needs harness.switches.evidence_bank=true")
+    holds = int(config.compaction.window * config.compaction.share)
+    if extensions(config).compaction and holds < budget.tokens_per_read:
+        raise ConfigError(
+            f"harness.compaction: a prompt of {holds:,} tokens (window × share) can't hold one read of "
+            f"{budget.tokens_per_read:,}: lower harness.budget.tokens_per_read, or raise window or share"
+        )
     if not 0 < config.compaction.share <= 1:
         raise ConfigError(
             f"harness.compaction.share={config.compaction.share} must lie above 0, and be 1 at most"

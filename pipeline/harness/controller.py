@@ -16,7 +16,7 @@ from pipeline.harness import observation
 from pipeline.harness.budget import Budget
 from pipeline.harness.compaction import compact
 from pipeline.harness.conclusions import Conclusion
-from pipeline.harness.config import ConclusionForm
+from pipeline.harness.config import ActionMode, ConclusionForm
 from pipeline.harness.editing import revise, revise_batch, upsert
 from pipeline.harness.environment import Effect, Environment, Event
 from pipeline.harness.forms import read_response
@@ -33,7 +33,7 @@ from pipeline.harness.operations import (
     SourcedFinal,
     Upsert,
 )
-from pipeline.harness.parse import parse
+from pipeline.harness.parse import SEND, parse
 from pipeline.harness.retrieval import read, search
 from pipeline.harness.state import Exchange, State
 from pipeline.harness.transformation import compute, final
@@ -68,7 +68,10 @@ def step(environment: Environment, state: State, reply: Reply) -> Turn:
         updated = update(environment, spent, sent)
         effect = perform(environment, updated.state, sent.operation)
     except InvalidOperation as error:
-        return _invalid(environment, spent, reply, response, updated, Fault(error.code, error.message))
+        message = error.message
+        if environment.config.action.mode is ActionMode.tools:
+            message = message.replace(SEND, "call one tool, with one JSON object as its arguments")
+        return _invalid(environment, spent, reply, response, updated, Fault(error.code, message))
     return _valid(environment, reply, sent.operation, updated, effect)
 
 

@@ -50,7 +50,7 @@ def revise_batch(environment: Environment, state: State, operation: BatchRevise)
 
 def _each(environment: Environment, state: State, sent: Sequence[object], edit: _Edit, verb: str) -> Effect:
     """Edit item by item: what is refused changes nothing, and holds up no other."""
-    items, lines, done = list[Mapping[str, Any]](), list[str](), list[_Edited]()
+    items, lines, done = list[Mapping[str, Any]](), dict[int, str](), list[_Edited]()
     events, warnings = list[Event](), list[Fault]()
     for index, item in enumerate(sent):
         try:
@@ -59,13 +59,13 @@ def _each(environment: Environment, state: State, sent: Sequence[object], edit: 
             fault = Fault(refusal.code, refusal.message)
             nothing = dict.fromkeys(("id", "new_id", "status") if verb == "revised" else ("id",))
             items.append({"index": index, **nothing, "error": fault.as_json()})
-            lines.append(f"refused: {fault.code}: {fault.message}")
+            lines[index] = f"refused: {fault.code}: {fault.message}"
             events.append({"event": "evidence_refused", "index": index, "code": fault.code})
             continue
         state = edited.state
         done.append(edited)
         items.append({"index": index, **edited.result, "error": None})
-        lines.append(edited.line)
+        lines[index] = edited.line
         events += edited.events
         warnings += (replace(each, message=f"item {index}: {each.message}") for each in edited.warnings)
     ids = [str(edited.result["id"]) for edited in done]

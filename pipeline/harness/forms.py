@@ -122,7 +122,9 @@ def explain(form: type[BaseModel], fault: ErrorDetails, what: str) -> str:
     where = f"{what}: {_path(fault['loc'])}" if fault["loc"] else what
     if fault["type"] == "extra_forbidden":
         allowed = ", ".join(fields_at(form, fault["loc"][:-1]))
-        return f"{where} is an unknown field ({shown(fault['input'])}); the allowed fields are {allowed}"
+        beside = " (it stands beside the operation)" if fault["loc"][-1] in ("conclusion", "notes") else ""
+        given = shown(fault["input"])
+        return f"{where} is an unknown field{beside} ({given}); the allowed fields are {allowed}"
     if fault["type"] == "missing":
         return f"{where} is missing"
     rule = fault["msg"].removeprefix("Value error, ").replace("Input should", "should")

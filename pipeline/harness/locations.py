@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from pipeline.corpus import Corpus
@@ -84,11 +84,11 @@ def clip(corpus: Corpus, ranges: Sequence[Range], tokens: int) -> list[Range]:
     return pieces
 
 
-def too_large(corpus: Corpus, pieces: Sequence[Range], left: int) -> str:
-    """Say how much of a read would fit in the `left` tokens (contract 3.7)."""
-    said = f"the read takes {sum(corpus.tokens(*piece) for piece in pieces)} tokens and {left} are left"
-    for index, (number, start, end) in enumerate(pieces):
-        tokens = corpus.tokens(number, start, end)
+def too_large(corpus: Corpus, pieces: Sequence[Range], left: int, free: Collection[Range] = ()) -> str:
+    """Say how much of a read would fit in the `left` tokens (contract 3.7); `free` ranges cost none (7.4)."""
+    costs = [0 if piece in free else corpus.tokens(*piece) for piece in pieces]
+    said = f"the read takes {sum(costs)} tokens and {left} are left"
+    for index, ((number, start, end), tokens) in enumerate(zip(pieces, costs, strict=True)):
         if tokens <= left:
             left -= tokens
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.corpus import Hit, SearchResult, Table
@@ -19,6 +19,9 @@ from pipeline.harness.turn import Fault
 _LISTED_TABLES = 12  # tables that a filtered search lists, for each document
 _UNMATCHED = 10  # patterns without a match that a search names
 _KEPT = 80  # characters of a query that a stub keeps
+_FEW = 3  # hits that a stub repeats, and sources with their ranges; of more, their ids
+_STUB = 300  # characters of a stub
+_REFUSED = 50  # refused items of a batch, and locations that were not served, that are told of one by one
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Served:
     free: bool = False
 
 
+def one_line(text: str) -> str:
+    """Return `text` without line breaks of any kind: what a message repeats can't begin a line of its own."""
+    return " ".join(text.splitlines())
+
+
 def fenced(text: str) -> str:
     """Return `text` between fences of back-ticks that do not occur in it."""
     runs = re.findall("`{3,}", text) if "```" in text else []
@@ -63,14 +71,15 @@ def acceptance(turn: int, name: str, told: Told, update: str | None, after: Sequ
     `after` comes last.
     """
     opening = f"[turn {turn}] {name}: {told.summary}"
-    stub = f"{opening}: {told.references}" if told.references else opening
+    stub = f"{opening}: {told.references}"[:_STUB] if told.references else opening
+    update, after = update and one_line(update), list(map(one_line, after))
     return "\n\n".join([f"{update}\n{opening}" if update else opening, *told.blocks, *after]), stub
 
 
 def refusal(turn: int, error: Fault, after: Sequence[str]) -> tuple[str, str]:
     """Return the observation of an invalid operation (contract 2.2), and its stub."""
     opening = f"[turn {turn}] invalid: {error.code}"
-    return "\n\n".join([f"{opening}: {error.message}", *after]), opening
+    return "\n\n".join([f"{opening}: {one_line(error.message)}", *map(one_line, after)]), opening
 
 
 # --- Operations
@@ -87,11 +96,12 @@ def search(query: str, result: SearchResult, listings: Iterable[str], unmatched:
         named = ", ".join(repr(pattern[:80]) for pattern in unmatched[:_UNMATCHED])
         more = f" and {len(unmatched) - _UNMATCHED} others" if len(unmatched) > _UNMATCHED else ""
         blocks.append(f"No document matches {named}{more}.")
+    named = ", ".join(hit.passage for hit in result.hits[:_FEW])
     return Told(
         f"{len(result.hits)} of {result.matched} matching {_plural('passage', result.matched)}; "
         f"{_documents(result)}",
         (*blocks, *listings),
-        f'"{" ".join(query.split())[:_KEPT]}" found {", ".join(hit.passage for hit in result.hits[:3])}',
+        f'"{" ".join(query.split())[:_KEPT]}" found {named or "nothing"}',
     )
 
 
@@ -148,11 +158,15 @@ def read(served: Sequence[Served]) -> Told:
     count = sum(each.source is not None for each in served)
     tokens = sum(each.tokens for each in served)
     summary = f"{count} {_plural('location', count)}, {tokens} tokens"
-    return Told(
-        summary,
-        tuple(_served(each) for each in served),
-        ", ".join(_named(each) for each in served if each.source),
+    shown = served[: count + _REFUSED]
+    more = (
+        (f"not served either: {len(served) - len(shown)} further locations",)
+        if len(shown) < len(served)
+        else ()
     )
+    sources = [each for each in served if each.source]
+    references = [_named(each) if len(sources) <= _FEW else str(each.source) for each in sources]
+    return Told(summary, (*map(_served, shown), *more), ", ".join(references))
 
 
 def _named(served: Served) -> str:
@@ -170,13 +184,19 @@ def _served(served: Served) -> str:
     return "\n".join(lines)
 
 
-def batch(verb: str, items: Sequence[str], done: Sequence[str], affected: Sequence[str]) -> Told:
+def batch(verb: str, items: Mapping[int, str], done: Sequence[str], affected: Sequence[str]) -> Told:
     """Tell of a batch: for each item what became of it, or why it was refused (contract 3.12, 7.6).
 
-    `done` are the ids of the items that were not refused, `affected` lines about claims that they touch.
+    `items` are lines by index, `done` the ids of those that were not refused, `affected` lines about claims
+    that they touch. Of very many refused ones the last are only counted.
     """
+    refused = [index for index, line in items.items() if line.startswith("refused: ")]
+    untold = set(refused[_REFUSED:])
+    lines = [f"item {index}: {one_line(line)}" for index, line in items.items() if index not in untold]
+    if untold:
+        lines.append(f"… and {len(untold)} more are refused, from item {min(untold)} on")
     summary = f"{len(done)} of {len(items)} {verb}"
-    blocks = ("\n".join(f"item {index}: {item}" for index, item in enumerate(items)), "\n".join(affected))
+    blocks = ("\n".join(lines), "\n".join(affected))
     return Told(
         summary if done else f"nothing was {verb}, {summary}", tuple(filter(None, blocks)), ", ".join(done)
     )
@@ -198,7 +218,7 @@ def affected(old: str, claims: Sequence[tuple[str, int, Claim]]) -> tuple[str, .
 def compute(computed: Computed, notes: Sequence[str]) -> Told:
     """Tell of a compute (contract 3.18, 3.19)."""
     summary = f"{computed.id} = {computed.text}"
-    return Told(summary, ("\n".join(notes),) if notes else (), computed.line)
+    return Told(summary, ("\n".join(notes),) if notes else (), computed.expressed)
 
 
 def _plural(noun: str, count: int) -> str:

@@ -22,7 +22,7 @@ from pipeline.errors import InvalidOperation
 
 MAX_DEPTH = 64  # of nested objects and lists; an operation has 6 at most
 _MAX_DIGITS = 300  # of a number: a float has 309 at most
-_SEND = 'send {"operation": {"name": …}}'
+SEND = 'send {"operation": {"name": …}}'
 _Span = tuple[int, int, bool]  # start and end of an object, valid or not, and if it is nested too deeply
 _TAG = re.compile("</?think>")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -70,11 +70,11 @@ def parse(text: str) -> dict[str, Any]:
         if len(distinct) > 1:
             raise InvalidOperation("multiple_operations", "the reply has several operations: send one")
     if not distinct:
-        raise InvalidOperation("malformed_response", f"{_complaint(text, reply, spans)}: {_SEND}")
+        raise InvalidOperation("malformed_response", f"{_complaint(text, reply, spans)}: {SEND}")
     (response,) = distinct.values()
     if not isinstance(response["operation"], dict):
         sent = json.dumps(response["operation"])[:40]
-        raise InvalidOperation("malformed_response", f"operation must be an object, not {sent}: {_SEND}")
+        raise InvalidOperation("malformed_response", f"operation must be an object, not {sent}: {SEND}")
     return response
 
 

@@ -23,7 +23,7 @@ def tail(state: State, config: HarnessConfig) -> str:
         bank = state.evidence if beyond.stale_conclusions is not Check.off else None
         lines += ["Conclusion:", *_conclusion(state.conclusion, bank)]
     if state.notes is not None:
-        lines += _list("Notes", "\n".join(state.notes.splitlines()))
+        lines += _list("Notes", "\n".join(f"| {line}" for line in state.notes.splitlines()))
     lines += _list("Sources", state.sources.rendered)
     if beyond.answer is not Check.off or beyond.compaction:
         lines += _list("Computes", "\n".join([computed.line for computed in state.computes]))

@@ -74,11 +74,10 @@ def read(environment: Environment, state: State, operation: Read) -> Effect:
     ranges = [locate(corpus, location) for location in operation.locations]
     pieces = clip(corpus, ranges, environment.config.budget.tokens_per_read)
     free = {piece for piece in pieces if _left_the_prompt(corpus, state, piece)}
-    paid = [piece for piece in pieces if piece not in free]
-    spent = sum(corpus.tokens(*piece) for piece in paid)
+    spent = sum(corpus.tokens(*piece) for piece in pieces if piece not in free)
     left = state.budget.read_tokens_left
     if spent > left:
-        raise InvalidOperation("read_budget_exhausted", too_large(corpus, paid, left))
+        raise InvalidOperation("read_budget_exhausted", too_large(corpus, pieces, left, free))
     sources, reads, events = state.sources, [], []
     for (number, start, end), (_, _, wanted) in zip(pieces, ranges, strict=True):
         document = corpus.document_ids[number]

@@ -36,12 +36,17 @@ class Computed:
     cited: tuple[str, ...]
     constants: tuple[tuple[float, str], ...] = ()
 
-    @property
+    @cached_property
     def line(self) -> str:
-        """The compute in the rendered state and in a stub: one line, its expression cut."""
+        """The compute in the rendered state: one line."""
+        return f"{self.id} = {self.text} = {self.expressed}"
+
+    @property
+    def expressed(self) -> str:
+        """What was computed from what, on one line; the expression is cut."""
         expression = " ".join(self.expression.split())
         shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}…"
-        return f"{self.id} = {self.text} = {shown} [{', '.join(self.cited)}]"
+        return f"{shown} [{', '.join(self.cited)}]"
 
     @cached_property
     def encoded(self) -> bytes:

@@ -82,17 +82,23 @@ def wire_text(completion: Completion) -> str:
 
 
 def _response(call: ToolCall, thought: str) -> str:
-    raw = _no_end_of_thinking(call.arguments.strip() or "{}")
+    raw = call.arguments.strip() or "{}"
     try:
-        arguments = parse(f'{{"operation": {raw}}}')["operation"]
-    except InvalidOperation:
-        return f'{{"operation": {{"name": {json.dumps(call.name)}, "arguments": {raw}}}}}'
+        arguments = parse(f'{{"operation": {_no_end_of_thinking(raw)}}}')["operation"]
+        json.loads(raw, strict=False)  # all of it, and no deeper than the parser has found it
+        if arguments.get("name", call.name) != call.name:
+            raise ValueError("the arguments name another operation")
+    except (InvalidOperation, ValueError):
+        name = json.dumps(call.name)
+        return _no_end_of_thinking(f'{{"operation": {{"name": {name}, "arguments": {raw}}}}}')
     operation: dict[str, Any] = {"name": call.name}
     response: dict[str, Any] = {"thought": thought} if thought else {}
     response["operation"] = operation
     for field, value in arguments.items():
         to = response if field in _BESIDE else operation
-        to.setdefault(field, getattr(value, "literal", value))  # a number's digits, as an answer may have it
+        to.setdefault(
+            field, getattr(value, "literal", value) if field == "answer" else value
+        )  # digit for digit
     return _no_end_of_thinking(json.dumps(response, ensure_ascii=False))
 
 

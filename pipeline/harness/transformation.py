@@ -61,14 +61,14 @@ def final(environment: Environment, state: State, operation: Final | SourcedFina
                 f"there is no compute {compute_id[:40]!r}; computes: {', '.join(known[-20:]) or 'none'}",
             )
     answers.check(environment.task.answer_format, operation.answer)
-    warnings = checks.final(environment, state, cited, operation.answer)
+    computes = tuple(operation.computes or ())
+    warnings = checks.final(environment, state, cited, operation.answer, computes)
     if isinstance(operation, SourcedFinal):
         evidence, passages = [], list(dict.fromkeys(cited))
     else:
         evidence = list(cited)
         entries = [state.evidence.require(evidence_id) for evidence_id in cited]
         passages = list(dict.fromkeys(source for entry in entries for source in entry.sources))
-    computes = tuple(operation.computes or ())
     result = {"answer": operation.answer, "evidence": evidence, "sources": passages}
     return Effect(
         replace(state, accepted=Accepted(operation.answer, cited, computes)),

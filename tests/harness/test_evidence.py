@@ -170,3 +170,10 @@ def test_1_history_keeps_every_response_and_observation_in_full(admitted: Episod
     assert len(exchanges) == 4
     assert exchanges[2].reply.text == "gibberish " * 50
     assert "Line 000000 of a long ledger" in exchanges[3].observation
+
+
+def test_3_12_of_very_many_refused_items_the_last_are_counted(episode: Opener) -> None:
+    turn = episode().send(upsert(*[{"statement": 0, "sources": []}] * 8_000))
+    assert turn.valid and turn.result and len(turn.result["items"]) == 8_000
+    assert len(turn.observation) < 20_000
+    assert "… and 7950 more are refused, from item 50 on" in turn.observation

@@ -153,7 +153,7 @@ def test_6_the_tail_shows_what_the_variant_has(episode: Opener) -> None:
     assert shown("notes") == f"=== state ===\nActive evidence: none\nNotes: none\nSources: none\n{budget}"
     opened = episode("notes")
     opened.send(search(notes="one\ntwo"))
-    assert "\nNotes:\none\ntwo\nSources: none\n" in tail(opened.state, opened.environment.config)
+    assert "\nNotes:\n| one\n| two\nSources: none\n" in tail(opened.state, opened.environment.config)
 
 
 def test_5_5_document_text_is_fenced_and_never_altered(episode: Opener) -> None:

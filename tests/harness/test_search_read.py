@@ -261,3 +261,10 @@ def test_5_4_a_filter_that_selects_several_documents_names_them(episode: Opener)
     assert said.endswith(f"\n\ndocuments searched: {named}")
     assert "documents searched:" not in episode().send(search("line")).observation
     assert "documents searched:" not in episode().send(search("line", documents=["1942/*"])).observation
+
+
+def test_3_6_of_very_many_locations_that_are_not_served_the_last_are_counted(episode: Opener) -> None:
+    turn = episode(tokens_per_read=10).send(read(*[{"document": BIG}] * 8_000))
+    assert turn.valid and turn.result and len(turn.result["reads"]) == 8_000
+    assert len(turn.observation) < 10_000
+    assert "not served either: 7949 further locations" in turn.observation

@@ -11,6 +11,7 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -193,7 +194,7 @@ class Episodes(RuleBasedStateMachine):
     ) -> None:
         self.config = HarnessConfig(
             switches=deepcopy(VARIANTS[self.variant]),
-            budget=budget,
+            budget=replace(budget, tokens_per_read=min(budget.tokens_per_read, window // 2)),
             conclusion_refs=refs,
             profile=profile,
             compaction=CompactionConfig(window=window),

@@ -37,6 +37,7 @@ from tests.harness.conftest import (
     read,
     revise,
     search,
+    start,
     upsert,
 )
 from tests.harness.episodes import LIMITS, SCRIPT, TASK, Recording
@@ -334,3 +335,30 @@ async def test_5_2_with_tools_reasoning_reenters_only_if_asked(corpus: Corpus, r
     assert ("because" in sent["content"]) == (reasoning is Reasoning.full)
     assert ("so" in sent["content"]) == (reasoning is not Reasoning.none)
     assert sent["tool_calls"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ('{"query": "hello"}, "x": 1', "invalid_arguments"),
+        ('{"query": "hello"}}', "invalid_arguments"),
+        ('{"name": "final", "query": "hello"}', "invalid_arguments"),
+        ('{"query": 1.5}', "invalid_arguments"),
+        ('{"query": "hello", "top_k": 3.0}', "invalid_arguments"),
+    ],
+)
+def test_8_arguments_are_read_as_they_were_sent(episode: Opener, arguments: str, code: str) -> None:
+    call = ToolCall("a", "search", arguments)
+    assert episode().refused(wire_text(completion(call))) == code
+
+
+def test_8_a_name_is_no_way_to_another_operation(episode: Opener) -> None:
+    hidden = '{"operation": {"name": "search", "query": "hello"}} x'
+    turn = episode().send(wire_text(completion(ToolCall("a", "x</think>", hidden))))
+    assert not turn.valid
+
+
+def test_2_2_an_error_speaks_of_tools_where_there_are_tools(corpus: Corpus) -> None:
+    opened = start(HarnessConfig(action=ActionConfig(ActionMode.tools)), corpus, TASK)
+    said = opened.send("I will search now.").observation
+    assert "call one tool" in said and "send {" not in said
