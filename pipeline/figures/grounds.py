@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 
+from pipeline.figures.digits import ascii_digits
 from pipeline.figures.quotations import Folded
 from pipeline.figures.reading import TOKEN, Figure, around, falls, is_mark, plain, read
 from pipeline.figures.units import SCALES, Declared, unit_words
@@ -99,7 +100,7 @@ class Text:
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = text = ascii_digits(text)
         self.declared = Declared(text)
         self.numbers: dict[tuple[str, int], list[tuple[int, int, bool]]] = {}
         numbers: dict[str, list[int]] = {}  # nearly all are plain, and most recur: made short work of

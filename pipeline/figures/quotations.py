@@ -6,6 +6,8 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 
+from pipeline.figures.digits import ascii_digits
+
 _QUOTED = re.compile(r'(?<!\w)"([^"]*)"|“([^“”]+)”')
 _PLAIN = str.maketrans("“”‘’–—−‑", "\"\"''----")
 
@@ -17,8 +19,8 @@ def quotations(text: str) -> tuple[str, ...]:
 
 
 def fold(text: str) -> str:
-    """Return a text with case, white space, and the shapes of quotes and dashes folded."""
-    return " ".join(text.casefold().translate(_PLAIN).split())
+    """Return a text with case, white space, and the shapes of digits, quotes and dashes folded."""
+    return " ".join(ascii_digits(text).casefold().translate(_PLAIN).split())
 
 
 class Folded:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from pipeline.figures.units import beside
+from pipeline.figures.digits import ascii_digits
+from pipeline.figures.units import CURRENCIES, beside
 
 
 @dataclass(frozen=True)
@@ -40,21 +41,29 @@ TOKEN = re.compile(
     r"|(?P<date>[0-9]?/[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/])|[0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))"
     r"|(?P<range>(?:(?<=1)[5-9]|(?<=2)0)[0-9]{2}[-–/][0-9]{2}(?![0-9/]|[,.-][0-9]))"
     r")|(?P<number>(?<=[0-9])(?:[0-9]{0,2}(?:(?:\.[0-9]{3}){2,}(?![0-9])"  # 1.779.352
-    r"|(?:[,\u00a0\u202f][0-9]{3})+(?![0-9])(?:\.[0-9]+)?)|[0-9]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![\w.]))?)))"
+    r"|(?:[,'’\u00a0\u2009\u202f][0-9]{3})+(?![0-9])(?:\.[0-9]+)?)"
+    r"|[0-9]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?!\w|\.[0-9]))?)))"
 )
-_GROUPING = re.compile("[,\u00a0\u202f ]")
+_GROUPING = re.compile("[,'’\u00a0\u2009\u202f ]")
 _VULGAR = dict(zip("¼½¾⅛⅜⅝⅞", ("1/4", "1/2", "3/4", "1/8", "3/8", "5/8", "7/8"), strict=True))
-_CURRENCY = frozenset("$€£¥")
-_OPENING = _CURRENCY | frozenset("(-−–+rpe")
+_QUOTES = ("'", "’")
+_CODES = frozenset(CURRENCIES.split("|"))
+_OPENING = frozenset("$€£¥(-−–+rpe") | {code[-1] for code in _CODES}
+_CURRENCY = rf"(?:[$€£¥]|(?<![^\W_])(?:{CURRENCIES}))"
 _BEFORE = re.compile(
-    r"(?:[$€£¥] ?)?(?P<open>\( ?)?(?:(?:(?<![\w.,%)])|(?<=\b[rpe]))(?P<sign>[-−–+])(?P<gap> ?))?"
-    r"(?P<currency>[$€£¥] ?(?P<inner>[-−–])?)?\Z"
+    rf"(?:{_CURRENCY} ?)?(?P<open>\([ \u00a0]?)?"
+    r"(?:(?:(?<![^\W_])(?<![.,%)])|(?<=\b[rpe]))(?P<sign>[-−–+])(?P<gap> ?))?"
+    rf"(?P<currency>{_CURRENCY} ?(?P<inner>[-−–])?)?\Z"
 )
+_MONEY = re.compile("[$€£¥A-Z]")  # in what `_BEFORE` matches
+_CLOSING = re.compile(r"[ \u00a0]?\)")
 _FALL = re.compile(
     r"[DdFfLlRrNnMmOoSsCc](?<!\w.)(?i:ecreas|eclin|eficit|ell\b|all|oss|ost\b|rop|own\b|educ|egative|inus|ower"
     r"|ess\b|utflow|hrank|hrunk|ontract(?:ed|ion))\w*(?!\s*\(\s*[-−–]\s*\))"
 )
 _DOTTED = re.compile(r"[\w.)]\.\Z")  # "No.753", or the last leader dot of "....753"; else ".753" is 0.753
+# An underscore glues digits to a name ("x_5", "bulletin_1942_05"), and is emphasis elsewhere ("_9,999_").
+_NAME_BEFORE, _NAME_AFTER = re.compile(r"[^\W\d_]\w*_\Z"), re.compile(r"_\w*?[^\W\d_]")
 _NEAR = 60  # characters within which a word turns a number's sign
 _YEAR = re.compile(
     r"(?:\b(?:in|since|during|through|until|fiscal|calendar|years?|FY|CY)"
@@ -79,18 +88,19 @@ def around(text: str, start: int, end: int) -> Around:
     """Read what stands around the digits at `start` to `end`."""
     begin, negative, either, opened, currency = start, False, False, -1, False
     if text[start - 1 : start] in _OPENING or text[max(0, start - 2) : start - 1] in _OPENING:
-        match = _BEFORE.search(text, max(0, start - 8), start)
+        match = _BEFORE.search(text, max(0, start - 12), start)
         assert match  # each part is optional
         begin, opened = match.start(), match.start("open")
-        currency = not _CURRENCY.isdisjoint(match[0])
+        currency = bool(_MONEY.search(match[0]))
         dash = match["sign"] not in (None, "+")
         negative, either = bool(match["inner"]) or (dash and not match["gap"]), dash and bool(match["gap"])
     scale, after = beside(text, end, currency)
-    if opened >= 0 and ")" in text[end : after + 1]:
+    closing = _CLOSING.match(text, after) if opened >= 0 else None
+    if closing or (opened >= 0 and ")" in text[end:after]):
         # "Total receipts (6)": a column's number or a footnote's mark, not minus six.
         mark = end - start <= 2 and not scale and text[max(0, begin - 2) : begin - 1].isalpha()
         negative = either = not mark
-        after += text[after : after + 1] == ")"
+        after = closing.end() if closing else after
     elif opened >= 0:
         begin = opened + 1
     elif text[after : after + 1] in ("-", "−") and not text[after + 1 : after + 2].strip():
@@ -148,30 +158,33 @@ def read(text: str, match: re.Match[str]) -> list[Reading]:
 def figures(text: str) -> tuple[Figure, ...]:
     """Return the numbers of a text, in order. Linear in its length; never raises.
 
-    Not counted: digits glued to letters or an apostrophe (Q3, 10-K, 10-year, 1990s, FY1942, s1, '42),
+    Not counted: digits glued to letters (Q3, 10-K, 10-year, 1990s, FY1942, s1, x_5) and short years ('42),
     footnote marks ("2/"), a list's item numbers at the start of a line, and of a date in digits (3/31/25,
     2025-03-31) all but a year of four digits, because dates are rewritten freely. The range of years
     "1941-42" is two years. Letters that a scan put for digits ("l,204") are not guessed.
     """
+    whole, text = text, ascii_digits(text)
     items = {match.end() - 1 for match in _ITEM.finditer(text)}
     turning = [match.start() for match in _FALL.finditer(text)]
     found = []
     for match in TOKEN.finditer(text):
         for reading in read(text, match):
-            if match.end() not in items and (figure := _figure(text, match, reading, turning)):
+            if match.end() not in items and (figure := _figure(whole, text, match, reading, turning)):
                 found.append(figure)
     return tuple(found)
 
 
-def _figure(text: str, match: re.Match[str], reading: Reading, turning: list[int]) -> Figure | None:
+def _figure(
+    whole: str, text: str, match: re.Match[str], reading: Reading, turning: list[int]
+) -> Figure | None:
     digits, start, end, year = reading
     seen = Around(start, end) if year else around(text, start, end)
-    if _in_word(text, *match.span(), unit=seen.scale != 0):
+    if _in_word(text, *match.span(), seen.end > end):
         return None
     near = bisect_left(turning, start - _NEAR) < bisect_left(turning, end + _NEAR)
     value = Decimal(digits)
     return Figure(
-        text[seen.start : seen.end],
+        whole[seen.start : seen.end],
         seen.start,
         seen.end,
         value.copy_negate() if seen.negative else value,
@@ -191,16 +204,30 @@ def _is_year(text: str, start: int, digits: str) -> bool:
 
 
 def _in_word(text: str, start: int, end: int, unit: bool = False) -> bool:
-    """Say whether digits are glued to letters, before or (where no unit follows) after, hyphenated or not."""
+    """Say whether digits are glued to letters, before or (where no unit follows) after, hyphenated or not.
+
+    A currency's code is no such letters; two digits after a lone apostrophe are a short year.
+    """
     before, after = text[max(0, start - 2) : start], "" if unit else text[end : end + 2]
+    joined = before[-1:] in ("-", "‑")
     return (
-        before[-1:].isalnum()
-        or before[-1:] in ("_", "'", "’")
-        or (before[:1].isalpha() and before[1:] in ("-", "‑"))
-        or after[:1].isalpha()
-        or after[:1] == "_"
-        or (after[:1] in ("-", "‑") and after[1:].isalpha())
+        ((_letter(before[-1:]) or (joined and _letter(before[:-1]))) and not _coded(text, start - joined))
+        or _letter(after[:1])
+        or (after[:1] in ("-", "‑") and _letter(after[1:]))
+        or (before[-1:] in _QUOTES and end - start == 2 and not unit and after[:1] not in _QUOTES)
+        or bool(before[-1:] == "_" and _NAME_BEFORE.search(text, max(0, start - 40), start))
+        or bool(after[:1] == "_" and _NAME_AFTER.match(text, end, end + 40))
     )
+
+
+def _letter(char: str) -> bool:
+    """Say whether a character is a letter that may be glued: scripts without case set no blank at numbers."""
+    return char.lower() != char.upper()
+
+
+def _coded(text: str, end: int) -> bool:
+    """Say whether a currency's code, itself glued to no letter, ends at `end`."""
+    return text[max(0, end - 3) : end] in _CODES and not _letter(text[max(0, end - 4) : end - 3])
 
 
 def _fraction(written: str) -> str:

@@ -19,7 +19,10 @@ _NAMES = {
 }  # fmt: skip
 _ZEROS = frozenset("$€£¥'’")
 _LETTERS = {"k": 3, "m": 6, "b": 9, "t": 12}
-_BESIDE = re.compile(r"\)?[\s-]{0,2}(?=[A-Za-z%])")
+_BESIDE = re.compile(r"(?:[ \u00a0]?\))?[\s-]{0,2}(?=[A-Za-z%])")
+CURRENCIES = "USD|EUR|GBP|JPY|CAD|AUD|CHF|CNY|INR"
+"""The codes that may be glued to a number ("9,999USD"), as a regular expression."""
+_CODE = re.compile(rf"-?(?:{CURRENCIES})(?![A-Z])")
 # What makes a word a declaration: "(In millions of dollars)", "Amounts in billions", "$ thousands", "(000s)".
 _LEAD = re.compile(r"(?:\b(?:in|as)\s+|[(\[]\s*(?:US|U\.S\.)?\s*|[$€£¥]\s?|['’])\Z", re.IGNORECASE)
 _HEADING = re.compile(r"[a-z]+s of [A-Z$a-z]", re.IGNORECASE)
@@ -43,8 +46,10 @@ def beside(text: str, end: int, currency: bool) -> tuple[int, int]:
     """Return the power of ten that the unit right after a number declares (0: none), and where that ends.
 
     "4.1 million", "4.1-million", "4.1bn", "5.2%", "(5.2) percent"; a single letter only after a number with a
-    currency sign ("$4.1B").
+    currency sign or code ("$4.1B"). A currency's code that is glued to the number belongs to it.
     """
+    if code := _CODE.match(text, end):
+        end, currency = code.end(), True
     if gap := _BESIDE.match(text, end):
         word = _WORD.match(text, gap.end(), gap.end() + 12)
         if word and (name := _NAMES.get(word[0][:2].lower())):

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.errors import InvalidOperation
 from pipeline.figures import Figure, figures, nearest, rounds_to
+from pipeline.harness.answers import check
+from pipeline.protocols import AnswerFormat
 
 
 def only(text: str) -> Figure:
@@ -85,3 +88,10 @@ def test_7_7_the_nearest_value_is_named() -> None:
     assert nearest(only("8% decrease"), {"c1": 9, "c2": -8.01}) == "c2"
     assert nearest(only("1"), {}) is None
     assert nearest(only("1"), {"c1": True}) is None
+
+
+@pytest.mark.parametrize("answer", ["９,９９９", "9,９９９", "٩٩", "9.٩", "9 ９９９"])
+def test_3_21_an_answer_that_is_a_number_has_ascii_digits(answer: str) -> None:
+    check(AnswerFormat("number"), "9,999.9 USD")
+    with pytest.raises(InvalidOperation):
+        check(AnswerFormat("number"), answer)

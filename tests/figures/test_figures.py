@@ -13,7 +13,7 @@ import pipeline.figures
 from pipeline.figures import Figure, Grounds, figures, quotations, unit_words
 from tests.counting import lines
 
-ODD = st.text(alphabet="0123456789 ,.$€()-−–+/%½'\"“”rpQms\n|[]*’million", max_size=80)
+ODD = st.text(alphabet="0123456789９٩ ,.$€()-−–+/%_½'\"“”rpQms\n|[]*’million", max_size=80)
 
 
 def read(text: str) -> list[tuple[str, str, int]]:
@@ -57,6 +57,23 @@ def only(text: str) -> Figure:
         ("2-1/2%", "2.5", -2),
         ("2½", "2.5", 0),
         ("3/4", "0.75", 0),
+        ("９,９９９", "9999", 0),
+        ("－９，９９９．５", "-9999.5", 0),
+        ("５．２％", "5.2", -2),
+        ("٩٬٩٩٩٫٥", "9999.5", 0),
+        ("𝟗𝟗", "99", 0),
+        ("( 3,300 )", "-3300", 0),
+        ("(3,300 )", "-3300", 0),
+        ("(\u00a03,300\u00a0)", "-3300", 0),
+        ("$( 3,300 )", "-3300", 0),
+        ("( $ 3,300 )", "-3300", 0),
+        ("( 5.2 )%", "-5.2", -2),
+        ("( 5.2% )", "-5.2", -2),
+        ("( 5.2 ) percent", "-5.2", -2),
+        ("1'204", "1204", 0),
+        ("1’204’567.5", "1204567.5", 0),
+        ("1\u2009204", "1204", 0),
+        ("1\u202f204", "1204", 0),
     ],
 )
 def test_a_number_is_read_with_its_sign_and_unit(written: str, value: str, scale: int) -> None:
@@ -65,8 +82,43 @@ def test_a_number_is_read_with_its_sign_and_unit(written: str, value: str, scale
 
 
 @pytest.mark.parametrize(
+    ("written", "value", "scale"),
+    [
+        ("'9,999'", "9999", 0),
+        ("'42'", "42", 0),
+        ("’1942’", "1942", 0),
+        ("'42 million", "42", 6),
+        ("_9,999_", "9999", 0),
+        ("_-9,999_", "-9999", 0),
+        ("__9,999__", "9999", 0),
+        ("9_99", "9", 0),
+        ("9,999USD", "9999", 0),
+        ("_9,999USD_", "9999", 0),
+        ("9,999-USD", "9999", 0),
+        ("4.1USDm", "4.1", 6),
+        ("EUR9,999", "9999", 0),
+        ("EUR-9,999", "-9999", 0),
+        ("-EUR9,999", "-9999", 0),
+        ("(INR9,999)", "-9999", 0),
+        ("(9,999CHF)", "-9999", 0),
+        ("GBP 4.1m", "4.1", 6),
+        ("9,999円", "9999", 0),
+        ("9.9e-05", "0.000099", 0),
+    ],
+)
+def test_7_2_quotes_emphasis_currency_codes_and_a_full_stop_hide_no_number(
+    written: str, value: str, scale: int
+) -> None:
+    for text in (f"It was {written} then.", f"It was {written}.", written):
+        assert read(text)[0][1:] == (value, scale)
+
+
+@pytest.mark.parametrize(
     "text",
-    ["Q3", "10-K", "FD-9", "s1", "the 1990s", "FY1942", "a 10-year note", "'42", "x_5", "2/", "3/31/25"],
+    [
+        *("Q3", "10-K", "FD-9", "s1", "the 1990s", "FY1942", "a 10-year note", "x_5", "5_x"),
+        *("bulletin_1942_05", "SUSD5", "5USDA", "'42", "’42", "Q'42", "'5x'", "2/", "3/31/25"),
+    ],
 )
 def test_7_2_what_is_glued_to_letters_and_footnote_marks_do_not_count(text: str) -> None:
     assert figures(f"See {text} there") == ()
@@ -109,7 +161,8 @@ def test_of_a_date_in_digits_only_a_full_year_counts() -> None:
 
 
 def test_a_range_has_no_minus() -> None:
-    assert [str(f.value) for f in figures("10-20 and 3.2%-4.1%")] == ["10", "20", "3.2", "4.1"]
+    ranges = "10-20 and 3.2%-4.1% and 5USD-6USD"
+    assert [str(f.value) for f in figures(ranges)] == ["10", "20", "3.2", "4.1", "5", "6"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +215,7 @@ def test_7_2_a_text_grounds_its_own_numbers(text: str) -> None:
 
 PIECES = [
     *("1 ", "1,", "1-", "1/2 ", "1, 204 ", "204, ", "(", "-", "$ ", "9", " ", '"'),
-    *("in millions ", "deficit 5 ", "1.", "5 m"),
+    *("in millions ", "deficit 5 ", "1.", "5 m", "_1", "a_", "1'204", "'1", "USD1", "( 1 )", "９"),
 ]
 
 

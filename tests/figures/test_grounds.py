@@ -45,6 +45,14 @@ def says(statement: str, *texts: str) -> bool:
         ("-1204", "−1,204"),
         ("-1204", "$(1,204)"),
         ("-2462", "r-2,462"),
+        ("-3300", "( 3,300 )"),
+        ("-3300", "(3,300 )"),
+        ("-3300", "$( 3,300\u00a0)"),
+        ("-0.052", "( 5.2 )%"),
+        ("1204", "1'204"),
+        ("1204", "1\u2009204"),
+        ("9999", "９,９９９"),
+        ("9999", "EUR9,999"),
         ("1204", "(1,204)"),
         ("-8.63", "a decrease of 8.63 percent"),
         ("5.2", "5.2%"),
@@ -86,6 +94,10 @@ def test_7_1_an_operand_is_found_up_to_formatting(literal: str, text: str) -> No
         ("-4400", "(see 4,400)"),
         ("-4400", "Surplus or deficit (-): 4,400"),
         ("-6", "Total receipts (6)"),
+        ("-6", "Total receipts (6 )"),
+        ("-3300", "( 3,300"),
+        ("-3300", "( 3,300\n)"),
+        ("204", "1'204"),
         ("-6", "1,204 6/"),
         ("400", "4,400"),
         ("4", "4,400"),
@@ -161,6 +173,7 @@ def test_7_2_quotations_are_found_with_case_and_space_folded() -> None:
     assert grounds.quotation("public debt's") == Place("s1", 2)
     assert grounds.quotation('"TOTAL",') == Place("s1", 3)
     assert grounds.quotation("public debts") is None
+    assert Grounds({"s1": "item ９"}).quotation("Item ９") == Place("s1", 1)
     assert grounds.quotation(" ") is None
 
 
