@@ -8,7 +8,8 @@ from pipeline.errors import InvalidOperation
 from pipeline.protocols import AnswerFormat
 
 _NUMBER = re.compile(
-    r"(?P<open>\()?[-−+]?[$€£¥]?[-−]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.(?P<decimals>[0-9]+))?(?P<percent>\s?%)?(?(open)\))"
+    r"(?P<open>\()?[-−+]?[$€£¥]?[-−]?"
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.(?P<decimals>[0-9]+))?(?P<percent>\s?%)?(?(open)\))"
     r"(?:\s+(?P<unit>[^\d\s][^\d]*))?"
 )
 
