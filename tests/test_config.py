@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from pipeline.benchmarks.officeqa import load
 from pipeline.config import compose_harness, resolve
 from pipeline.config.compose import config_folder
 from pipeline.errors import BenchmarkError, ConfigError
+from pipeline.harness.config import Profile
 from tests.variants import VARIANTS, variant
 
 ENDPOINT = ("backbone.model=NAME", "serving.urls=[http://127.0.0.1:1/v1]")
@@ -76,9 +77,15 @@ def test_every_cluster_composes(cluster: str) -> None:
 
 def test_the_variants_are_those_of_the_contract_and_differ_in_their_switches_alone() -> None:
     names = {"longharness" if name == "full" else name: name for name in VARIANTS}
-    assert set(names) == set(options("harness"))
+    assert set(names) == set(options("harness")) - {"extended"}
     for option, name in names.items():
         assert compose_harness([f"harness={option}"]).harness == variant(name), name
+
+
+def test_the_extended_harness_is_the_full_one_with_the_extended_profile() -> None:
+    extended = compose_harness(["harness=extended"]).harness
+    assert extended.profile is Profile.extended
+    assert replace(extended, profile=Profile.paper) == variant("full")
 
 
 def test_only_the_reference_policy_is_labelled_as_no_language_model() -> None:
@@ -247,7 +254,7 @@ def test_the_stored_configuration_holds_every_value_of_every_arm() -> None:
     [
         (
             "harness=note",
-            "there is no harness 'note'; nearest: notes; harness has: append_only, longharness, ",
+            "there is no harness 'note'; nearest: notes; harness has: append_only, extended, longharness, ",
         ),
         ("harness=[notes,nostate]", "harness=nostate: there is no harness 'nostate'; nearest: no_state; "),
         ("experiment=quikstart", "there is no experiment 'quikstart'; nearest: quickstart"),

@@ -19,6 +19,9 @@ import pytest
 
 from pipeline.cli import VERBS, main
 from pipeline.config.compose import GROUPS, config_folder
+from pipeline.harness.config import SwitchesConfig
+from pipeline.harness.operations import ConclusionUpdate, operation_forms
+from pipeline.harness.schema import signature
 from pipeline.runs.schemas import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -144,3 +147,9 @@ def test_the_reference_policy_is_labelled_wherever_its_figures_are() -> None:
     assert "not a language model" in README[first : first + 120]
     quickstart = (config_folder() / "experiment" / "quickstart.yaml").read_text(encoding="utf-8")
     assert "no\n# language model" in quickstart or "no language model" in quickstart.replace("\n# ", " ")
+
+
+def test_the_operations_are_those_that_there_are() -> None:
+    shown = README.partition("<!-- operations -->\n")[2].partition("\n<!-- /operations -->")[0]
+    forms = (*operation_forms(SwitchesConfig()), ConclusionUpdate)
+    assert [line for line in shown.splitlines() if line.startswith('{"')][1:] == list(map(signature, forms))

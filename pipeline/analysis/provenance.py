@@ -49,13 +49,17 @@ class Provenance:
         """Yield the graph as a person reads it: a tree below the answer, then what it does not rest on."""
         if ANSWER in self.nodes:
             yield from self._tree(ANSWER, 0, set())
+        elif self.nodes:
+            yield "no answer"
         aside = [node for node in self.nodes if node not in self.reached()]
         if aside:
-            yield "aside:"
+            yield "not part of it:"
             yield from (f"  {self._line(node)}" for node in aside)
 
     def _tree(self, node: str, depth: int, shown: set[str]) -> Iterator[str]:
         again = " (above)" if node in shown and self.rests_on(node) else ""
+        if node in self.nodes[ANSWER]["by_value"] and not again:
+            again = " (by its value: the answer names no compute)"
         yield f"{'  ' * depth}{self._line(node)}{again}"
         if node not in shown:
             shown.add(node)
@@ -106,14 +110,21 @@ def provenance(log: Iterable[Mapping[str, Any]]) -> Provenance:
                 facts = {key: event[key] for key in ("expression", "value", "constants")}
                 add(event["id"], event["evidence"], kind="compute", **facts)
             case "answered":
-                computes = event["computes"] or _copied(event["answer"], nodes)
-                below = [*computes, *(event["evidence"] or event["sources"])]
-                add(ANSWER, below, kind="answer", answer=event["answer"])
+                copied = [] if event["computes"] else _copied(event["answer"], nodes, edges)
+                below = [*event["computes"], *copied, *(event["evidence"] or event["sources"])]
+                add(ANSWER, below, kind="answer", answer=event["answer"], by_value=copied)
     return Provenance(nodes, tuple(edges))
 
 
-def _copied(answer: str, nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The computes that an answer which names none has its numbers from, at its own rounding."""
-    values = {node: facts["value"] for node, facts in nodes.items() if facts["kind"] == "compute"}
+def _copied(
+    answer: str, nodes: Mapping[str, Mapping[str, Any]], edges: Iterable[tuple[str, str]]
+) -> list[str]:
+    """The computes whose values an answer has, at its own rounding; none that rest on retired evidence."""
+    retired = {above for above, below in edges if nodes[below].get("status", "active") != "active"}
+    values = {
+        node: facts["value"]
+        for node, facts in nodes.items()
+        if facts["kind"] == "compute" and node not in retired
+    }
     found = figures(answer)
     return [node for node, value in values.items() if any(rounds_to(figure, value) for figure in found)]

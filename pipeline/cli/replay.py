@@ -37,7 +37,10 @@ def run(arguments: Namespace) -> int:
     if arguments.episode is not None:
         from pipeline.runs.replay import replay_episode
 
-        print_turns(replay_episode(run_folder(arguments.run), arguments.episode).turns, arguments)
+        trace, outcome = replay_episode(run_folder(arguments.run), arguments.episode)
+        print_turns(trace.turns, arguments)
+        if not arguments.json:
+            print(f"ended {outcome.status}" + (f": {outcome.error}" if outcome.error else ""))
         return 0
     if arguments.provenance:
         raise UnusableInput("--provenance is of one episode: add --episode ID")

@@ -48,11 +48,10 @@ def operands(
     missing = [each for each in sought if not grounds.operand(each)]
     if not missing:
         return ()
-    message = (
-        f"{_listed(missing)} {_be(missing)} in no statement or source of {_listed(cited)}: cite the evidence "
-        f'that has it, or declare it, "constants": [{{"value": {float(missing[0]):.15g}, "why": "…"}}]'
-    )
-    return _settled(check, [Fault("ungrounded_operand", message)])
+    value = f"{float(missing[0]):.15g}"
+    remedy = f'cite the evidence that has it, or declare it, "constants": [{{"value": {value}, "why": "…"}}]'
+    message = f"{_listed(missing)} {_be(missing)} in no statement or source of {_listed(cited)}"
+    return _settled(check, [Fault("ungrounded_operand", message)], remedy)
 
 
 def grounding(environment: Environment, state: State, statement: Statement) -> Found:
@@ -63,14 +62,11 @@ def grounding(environment: Environment, state: State, statement: Statement) -> F
     grounds = _grounds(environment, state, statement.sources)
     places, missing, units = _held(state, statement.statement, grounds)
     where = _listed(statement.sources)
-    warned = [
-        Fault("ungrounded_statement", f"{unit!r} is no word of {where}: say only what the sources say")
-        for unit in units
-    ]
+    warned = [Fault("ungrounded_statement", f"{unit!r} is no word of {where}") for unit in units]
     if missing:
         remedy = "say what the source says, or cite the one that says it"
-        message = f"{_listed(missing)} {_be(missing)} not in {where}: {remedy}"
-        warned += _settled(check, [Fault("ungrounded_statement", message)])
+        message = f"{_listed(missing)} {_be(missing)} not in {where}"
+        warned += _settled(check, [Fault("ungrounded_statement", message)], remedy)
     return Found(_found(places), tuple(warned))
 
 
@@ -96,10 +92,13 @@ def final(
     extensions = environment.extensions
     warned: tuple[Fault, ...] = ()
     if extensions.stale_conclusions is not Check.off:
-        warned += _settled(extensions.stale_conclusions, _stale(state, computes))
+        remedy = "send the conclusion as it is now, and compute again from active evidence"
+        warned += _settled(extensions.stale_conclusions, _stale(state, computes), remedy)
     if extensions.answer is not Check.off:
-        faults = [*_ungrounded_answer(environment, state, cited, answer), *_open_gaps(state)]
-        warned += _settled(extensions.answer, faults)
+        remedy = "copy a value as it was computed, rounded as asked, or cite the evidence that states it"
+        warned += _settled(extensions.answer, _ungrounded_answer(environment, state, cited, answer), remedy)
+        remedy = 'if none can change the answer, send final again, with "conclusion": {"unresolved": []}'
+        warned += _settled(extensions.answer, _open_gaps(state), remedy)
     return warned
 
 
@@ -113,20 +112,21 @@ def _stale(state: State, named: Sequence[str]) -> list[Fault]:
             said.append(f"{name}[{index}] rests on what is retired, {'; '.join(map(bank.fate, inactive))}")
     latest = state.computes[-1].turn if state.computes else 0
     for computed in state.computes:
-        for entry in _replaced(state, computed):
-            if computed.id in named or latest < (entry.retired_turn or 0):
-                said.append(f"{computed.id} was computed from {entry.id}, and {bank.fate(entry)}")
-    if not said:
-        return []
-    remedy = "send the conclusion as it is now, and compute again from active evidence"
-    return [Fault("stale_conclusion", f"{'; '.join(said[:_LISTED])}: {remedy}")]
+        old = [entry for entry in _replaced(state, computed) if latest < (entry.retired_turn or 0)]
+        for entry in _retired(state, computed) if computed.id in named else old:
+            said.append(f"{computed.id} was computed from {entry.id}, and {bank.fate(entry)}")
+    return [Fault("stale_conclusion", "; ".join(said[:_LISTED]))] if said else []
+
+
+def _retired(state: State, computed: Computed) -> list[Entry]:
+    """The evidence of a compute that is no longer active: naming the compute would be to cite it (3.16)."""
+    entries = [entry for each in computed.cited if (entry := state.evidence.get(each))]
+    return [entry for entry in entries if entry.status != "active"]
 
 
 def _replaced(state: State, computed: Computed) -> list[Entry]:
     """The evidence of a compute that has an active successor: its value is that of an old figure."""
-    bank = state.evidence
-    entries = [entry for each in computed.cited if (entry := bank.get(each))]
-    return [entry for entry in entries if entry.retired_turn and bank.last(entry).status == "active"]
+    return [entry for entry in _retired(state, computed) if state.evidence.last(entry).status == "active"]
 
 
 # --- the answer
@@ -142,15 +142,8 @@ def _ungrounded_answer(
         if not any(rounds_to(figure, value) for value in values.values()) and not grounds.figure(figure):
             closest = nearest(figure, values)
             said.append(f"{figure.text}; {closest} is {shown[closest]}" if closest else figure.text)
-    if not said:
-        return []
-    return [
-        Fault(
-            "ungrounded_answer",
-            f"no compute gave it, and no cited evidence has it: {', '.join(said[:_LISTED])}. Copy a value as "
-            "it was computed, rounded as asked, or cite the evidence that states it",
-        )
-    ]
+    message = f"no compute gave it, and no cited evidence has it: {', '.join(said[:_LISTED])}"
+    return [Fault("ungrounded_answer", message)] if said else []
 
 
 def _open_gaps(state: State) -> list[Fault]:
@@ -163,8 +156,7 @@ def _open_gaps(state: State) -> list[Fault]:
     ):
         return []
     gaps = "; ".join(gap[:80] for gap in state.conclusion.unresolved[:_LISTED])
-    remedy = 'if none can change the answer, send final again, with "conclusion": {"unresolved": []}'
-    return [Fault("ungrounded_answer", f"{_REMINDER}: {gaps}: {remedy}")]
+    return [Fault("ungrounded_answer", f"{_REMINDER}: {gaps}")]
 
 
 # --- what is cited
@@ -213,10 +205,10 @@ def _found(places: Sequence[tuple[str, Place]]) -> str:
     return f": {'; '.join(lines)}" if lines else ""
 
 
-def _settled(check: Check, faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return faults to be warned of. Raises the first as `InvalidOperation` if the check is enforced."""
+def _settled(check: Check, faults: Sequence[Fault], remedy: str) -> tuple[Fault, ...]:
+    """Return faults to be warned of; raises the first, with its remedy, if the check is enforced."""
     if faults and check is Check.enforce:
-        raise InvalidOperation(faults[0].code, faults[0].message)
+        raise InvalidOperation(faults[0].code, f"{faults[0].message}: {remedy}")
     return tuple(faults)
 
 

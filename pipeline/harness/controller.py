@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.errors import InvalidOperation
-from pipeline.harness import observation
+from pipeline.harness import checks, observation
 from pipeline.harness.budget import Budget
 from pipeline.harness.compaction import compact
 from pipeline.harness.conclusions import Conclusion
@@ -123,7 +123,9 @@ def _invalid(
 def _valid(
     environment: Environment, reply: Reply, operation: Operation, updated: Update, effect: Effect
 ) -> Turn:
-    warned = (*effect.warnings, *updated.warnings)
+    # After the deed: a claim may state what the compute that it came with gave.
+    claimed = checks.claims(environment, effect.state, updated.merged) if updated.merged else ()
+    warned = (*effect.warnings, *updated.warnings, *claimed)
     warnings = (*warned, *_few_turns(environment, effect.state))
     told = observation.acceptance(
         effect.state.turn, operation.name, effect.told, updated.line, _messages(warnings)

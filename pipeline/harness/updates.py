@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from pipeline.harness import checks
 from pipeline.harness.conclusions import CODE, Conclusion, check_references, read_update
 from pipeline.harness.environment import Environment, Event
 from pipeline.harness.forms import Sent, shown
@@ -25,6 +24,7 @@ class Update:
     line: str | None = None
     warnings: tuple[Fault, ...] = ()
     events: tuple[Event, ...] = ()
+    merged: ConclusionUpdate | None = None
 
 
 def update(environment: Environment, state: State, sent: Sent) -> Update:
@@ -47,8 +47,8 @@ def _conclusion(environment: Environment, state: State, before: Conclusion, sent
         return _refused(state, fault)
     given = [name for name in ConclusionUpdate.model_fields if getattr(read, name) is not None]
     event = {"event": "conclusion_merged", "lists": given}
-    warnings = (*flags, *checks.claims(environment, state, read))
-    return Update(replace(state, conclusion=before.merge(read)), warnings=warnings, events=(event,))
+    after = replace(state, conclusion=before.merge(read))
+    return Update(after, warnings=flags, events=(event,), merged=read)
 
 
 def _notes(state: State, sent: Sent) -> Update:

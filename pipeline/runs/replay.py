@@ -54,25 +54,24 @@ def replay_run(folder: Path, progress: Callable[[Replayed], None] | None = None)
     return found
 
 
-def replay_episode(folder: Path, episode: str) -> Trace:
-    """Return the trace of the one episode of task `episode`, or whose id begins with that.
+def replay_episode(folder: Path, episode: str) -> tuple[Trace, Outcome]:
+    """Return the trace and the end of the one episode of task `episode`, or whose id begins with that.
 
     Raises `RunError` if it is not exactly one, or has no result yet; otherwise as `rebuild` and `replay_run`.
     """
     run = _Run(folder)
     rows = [row for row in run.plan if row["task_id"] == episode or row["episode_id"].startswith(episode)]
     if len(rows) != 1:
-        some = [
-            f"{row['episode_id'][:12]} ({row['arm']}, {row['task_id']})" for row in (rows or run.plan)[:5]
-        ]
+        among = rows or run.plan
+        named = [f"{row['episode_id'][:12]} ({row['arm']}, {row['task_id']})" for row in among[:10]]
+        named += ["…"] if len(among) > len(named) else []
         raise RunError(
-            f"{len(rows)} episodes of {folder} are of a task {episode!r} or have an id that begins with it; "
-            f"there are {', '.join(some)}, …"
+            f"{len(rows)} episodes of {folder} are {episode!r} by task or id: name one of {', '.join(named)}"
         )
     recorded = run.recorded(rows[0])
     if recorded is None:
         raise RunError(f"episode {rows[0]['episode_id'][:12]} of {folder} has no result yet")
-    return run.rebuild(rows[0], recorded)
+    return run.rebuild(rows[0], recorded), recorded.outcome
 
 
 class _Run:

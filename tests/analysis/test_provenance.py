@@ -48,7 +48,7 @@ def test_7_5_an_answer_leads_to_computes_evidence_and_sources(tmp_path: Path) ->
         "    e2: 4,400",
         f"      s2: {JUNE} [18:86]",
         "  e2: 4,400 (above)",
-        "aside:",
+        "not part of it:",
         f"  s1: {MARCH} [26:79]",
         "  e1 (superseded by e2): 4,100",
         "  c2 = 382.608695652174 = 4400 / 11.5; declared 11.5 (months)",
@@ -65,6 +65,7 @@ def test_7_5_an_answer_that_names_no_compute_rests_on_those_it_copies(tmp_path: 
         tmp_path, "full", read(), upsert("4,100"), compute("4100 / 3"), compute("4100 / 7"), final("1,366.67")
     )
     assert found.rests_on("answer") == ("c1", "e1")
+    assert "  c1 = 1366.66666666667 = 4100 / 3 (by its value: the answer names no compute)" in found.lines()
 
 
 def test_7_5_without_an_evidence_bank_it_rests_on_sources(tmp_path: Path) -> None:
@@ -80,5 +81,10 @@ def test_7_5_without_an_evidence_bank_it_rests_on_sources(tmp_path: Path) -> Non
 
 def test_7_5_an_episode_without_an_answer_has_all_aside(tmp_path: Path) -> None:
     found = played(tmp_path, "full", read(), upsert("4,100"), revise("e1", None), op("nonsense"))
-    assert list(found.lines()) == ["aside:", f"  s1: {MARCH} [26:79]", "  e1 (retracted): 4,100"]
+    assert list(found.lines()) == [
+        "no answer",
+        "not part of it:",
+        f"  s1: {MARCH} [26:79]",
+        "  e1 (retracted): 4,100",
+    ]
     assert not found.reached() and list(Provenance().lines()) == []

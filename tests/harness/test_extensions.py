@@ -246,11 +246,15 @@ def test_7_2_claims_are_warned_of_units_and_of_numbers_without_evidence(beyond: 
     ]
 
 
+def test_7_2_a_claim_may_state_what_the_compute_that_it_came_with_gave(beyond: Opener) -> None:
+    episode = beyond(grounding=Check.warn)
+    episode.play(upsert("4,400 in May 1942", sources=("s2",)))
+    assert not episode.send(compute("4400 / 8", conclusion=claims(("an eighth is 550", ["e1"])))).warnings
+
+
 def test_7_2_a_warning_names_its_item(beyond: Opener) -> None:
     turn = beyond(grounding=Check.warn).send(upsert("4,400", "4,300", sources=("s2",)))
-    assert [warning.message for warning in turn.warnings] == [
-        "item 1: 4,300 is not in s2: say what the source says, or cite the one that says it"
-    ]
+    assert [warning.message for warning in turn.warnings] == ["item 1: 4,300 is not in s2"]
 
 
 # --- Stale conclusions
@@ -321,6 +325,12 @@ def test_7_3_a_compute_from_evidence_without_a_successor_does_not_block(beyond: 
     episode = beyond(stale_conclusions=Check.enforce)
     episode.play(upsert("4,100", "4,400", sources=("s1",)), compute("4100 * 2"), revise("e1", None))
     assert episode.send(final("8800", ("e2",))).state.status == "answered"
+
+
+def test_7_3_a_compute_from_retracted_evidence_can_not_be_named(beyond: Opener) -> None:
+    episode = beyond(stale_conclusions=Check.enforce)
+    episode.play(upsert("4,100", "4,400", sources=("s1",)), compute("4100 * 2"), revise("e1", None))
+    assert episode.refused(final("8200", ("e2",), computes=["c1"])) == "stale_conclusion"
 
 
 def test_7_3_warn_lets_final_pass(beyond: Opener) -> None:
