@@ -57,10 +57,12 @@ class Provenance:
             yield from (f"  {self._line(node)}" for node in aside)
 
     def _tree(self, node: str, depth: int, shown: set[str]) -> Iterator[str]:
-        again = " (above)" if node in shown and self.rests_on(node) else ""
-        if node in self.nodes[ANSWER]["by_value"] and not again:
-            again = " (by its value: the answer names no compute)"
-        yield f"{'  ' * depth}{self._line(node)}{again}"
+        mark = ""
+        if node in shown and self.rests_on(node):
+            mark = " (above)"
+        elif node in self.nodes[ANSWER]["by_value"]:
+            mark = " (by its value: the answer names no compute)"
+        yield f"{'  ' * depth}{self._line(node)}{mark}"
         if node not in shown:
             shown.add(node)
             for below in self.rests_on(node):

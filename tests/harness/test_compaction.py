@@ -221,3 +221,26 @@ def test_7_4_many_stubs_are_told_in_one_line() -> None:
         and lines[2] == "[turn 51] search"
     )
     assert len(lines) == 102
+
+
+def test_7_4_a_read_of_many_ranges_is_told_by_its_ids(ledgers: Corpus) -> None:
+    episode = start(config(), ledgers, TASK)
+    document = ledgers.document_ids[0]
+    episode.play(read(*({"document": document, "start": n, "end": n + 10} for n in range(4))))
+    episode.play(search("word " * 200))
+    few, long = (exchange.stub for exchange in episode.state.history.exchanges)
+    assert few.endswith(": s1, s2, s3, s4") and document not in few
+    assert len(long) <= 300
+
+
+def test_7_4_a_range_served_at_the_last_turn_that_left_is_free_and_the_next_is_not(ledgers: Corpus) -> None:
+    episode = start(config(), ledgers, TASK)
+    ranges = [location for location, _ in zip(locations(ledgers), range(7), strict=False)]
+    episode.play(*map(read, ranges))
+    last = episode.state.compacted
+    assert 0 < last < len(ranges)
+    left = episode.state.budget.read_tokens_left
+    assert episode.send(read(ranges[last - 1])).state.budget.read_tokens_left == left
+    again = start(config(), ledgers, TASK)
+    again.play(*map(read, ranges))
+    assert again.send(read(ranges[last])).state.budget.read_tokens_left < left

@@ -81,7 +81,7 @@ def test_7_4_with_compaction_a_turn_calls_no_more_and_leaving_the_prompt_a_few(c
         compactions += left > 0
         if number >= 2 * ROUND:
             parts = len(compacting.state.evidence.entries) + len(compacting.state.computes)
-            assert count <= early.setdefault(number % ROUND, count) + 3 * parts + 20 * left, number
+            assert count <= early.setdefault(number % ROUND, count) + parts + 20 * left, number
     assert compactions >= 3
 
 

@@ -13,6 +13,7 @@ from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ConfigError
 from pipeline.harness.config import (
     Check,
+    CompactionConfig,
     Extensions,
     ExtensionsConfig,
     HarnessConfig,
@@ -95,6 +96,30 @@ def test_7_6_a_variant_without_revise_has_no_batch_revise() -> None:
     config.extensions.batch_revise = True
     with pytest.raises(ConfigError, match=r"batch_revise=true needs harness\.switches\.revise=true"):
         check(config)
+
+
+def test_7_2_a_variant_without_evidence_has_nothing_to_ground() -> None:
+    config = variant("no_state")
+    config.profile = Profile.extended
+    check(config)
+    config.extensions.grounding = Check.warn
+    with pytest.raises(ConfigError, match=r"grounding needs harness\.switches\.evidence_bank=true"):
+        check(config)
+
+
+@pytest.mark.parametrize(("window", "share"), [(32_768, 0.49), (10, 1.0)])
+def test_7_4_a_window_that_can_not_hold_one_read_is_refused(window: int, share: float) -> None:
+    config = HarnessConfig(compaction=CompactionConfig(window=window, share=share))
+    check(config)
+    config.extensions.compaction = True
+    with pytest.raises(ConfigError, match="can't hold one read of 16,384"):
+        check(config)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.5, 1.01])
+def test_7_4_a_share_is_a_part_of_the_window(share: float) -> None:
+    with pytest.raises(ConfigError, match=r"harness\.compaction\.share"):
+        check(HarnessConfig(compaction=CompactionConfig(share=share)))
 
 
 # --- Operands

@@ -162,7 +162,7 @@ def test_one_episode_is_shown_by_its_task_or_the_beginning_of_its_id(
     shown = ["replay", str(folder), "--episode", plan[0]["episode_id"][:20]]
     assert main(shown) == 0
     transcript = capsys.readouterr().out
-    assert transcript.startswith("[turn 1] ")
+    assert transcript.startswith("[turn 1] ") and transcript.endswith("\nended answered\n")
     assert main(["replay", str(folder), "--episode", plan[0]["task_id"]]) == 0
     assert capsys.readouterr().out == transcript
     assert main([*shown, "--provenance"]) == 0
