@@ -244,3 +244,14 @@ def test_7_4_a_range_served_at_the_last_turn_that_left_is_free_and_the_next_is_n
     again = start(config(), ledgers, TASK)
     again.play(*map(read, ranges))
     assert again.send(read(ranges[last])).state.budget.read_tokens_left < left
+
+
+def test_7_4_the_newest_turn_stays_however_large_it_is(ledgers: Corpus) -> None:
+    narrow = config()
+    narrow.compaction = CompactionConfig(window=4_000, share=1.0)
+    sent = [read(location) for location, _ in zip(locations(ledgers), range(4), strict=False)]
+    episode = start(narrow, ledgers, TASK)
+    requests = [messages for _, messages in play(episode, iter(sent))]
+    assert episode.state.compacted == len(sent) - 1
+    for exchange, request in zip(episode.state.history.exchanges, requests[1:], strict=False):
+        assert request[-1].content.startswith(exchange.observation)
