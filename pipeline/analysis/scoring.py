@@ -38,7 +38,7 @@ def score(folder: Path) -> Scored:
     An episode that ended without an answer scores 0 (contract 4.4). Raises `RunError` if gold is missing.
     """
     golds = {(row["benchmark"], row["task_id"]): row for row in tables.read_gold(folder).to_pylist()}
-    scorers = {path: load_scorer(path) for path in {row["scorer"] for row in golds.values()}}
+    scorers = {path: load_scorer(path) for row in golds.values() for path in row["scorers"]}
     episodes = tables.read(folder, "episodes", ["episode_id", "benchmark", "task_id", "status", "answer"])
     counts = Counter[str]()
     parts = [tables.TABLES["scores"].empty_table()]
@@ -50,11 +50,11 @@ def score(folder: Path) -> Scored:
                 raise RunError(
                     f"{folder}: gold.parquet has no task {episode['task_id']!r}: run evaluate again"
                 )
-            scorer = scorers[gold["scorer"]]
             answer = episode["answer"] if episode["status"] == "answered" else None
-            metrics = scorer.score(_gold(gold), answer)
-            counts[_outcome(metrics)] += 1
-            rows += [_row(episode["episode_id"], scorer, metric) for metric in metrics]
+            for scorer in (scorers[path] for path in gold["scorers"]):
+                metrics = scorer.score(_gold(gold), answer)
+                counts[_outcome(metrics)] += 1
+                rows += [_row(episode["episode_id"], scorer, metric) for metric in metrics]
         parts.append(tables.from_rows(rows, tables.TABLES["scores"]))
     tables.replace(folder, "scores", pa.concat_tables(parts))
     owed = tables.read_plan(folder).num_rows - episodes.num_rows
@@ -84,8 +84,10 @@ def _gold(row: Mapping[str, Any]) -> Gold:
         answer=row["answer"],
         documents=tuple(row["documents"] or ()),
         spans=tuple(Span(**span) for span in row["spans"] or ()),
+        alternates=tuple(tuple(Span(**span) for span in places) for places in row["alternates"] or ()),
         stale_spans=tuple(Span(**span) for span in row["stale_spans"] or ()),
         expression=row["expression"],
+        tolerance=row["tolerance"],
     )
 
 

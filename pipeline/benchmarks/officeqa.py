@@ -38,7 +38,7 @@ class OfficeQAConfig:
     documents: list[str] = field(default_factory=list)
     exclude: list[str] = field(default_factory=list)
     obtain: str | None = None
-    scorer: str = "pipeline.benchmarks.scorers.officeqa"
+    scorers: list[str] = field(default_factory=lambda: ["pipeline.benchmarks.scorers.officeqa"])
 
 
 def load(config: OfficeQAConfig) -> Benchmark:
@@ -65,7 +65,9 @@ def load(config: OfficeQAConfig) -> Benchmark:
                 f"{', '.join(missing)}"
             )
     tasks = tuple(_task(row, config) for _, row in rows)
-    return Benchmark(config.name, tasks, {config.name: CorpusSource(config.name, folders)}, config.scorer)
+    return Benchmark(
+        config.name, tasks, {config.name: CorpusSource(config.name, folders)}, tuple(config.scorers)
+    )
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -21,13 +21,19 @@ class Span:
 
 @dataclass(frozen=True)
 class Gold:
-    """What only the driver knows of a task: the answer, and where it comes from if the benchmark says so."""
+    """What only the driver knows of a task: the answer, and where it comes from if the benchmark says so.
+
+    `alternates[i]` are the other places that print what `spans[i]` does; `tolerance` is the relative one
+    within which this question's author takes an answer for right.
+    """
 
     answer: str
     documents: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
+    alternates: tuple[tuple[Span, ...], ...] = ()
     stale_spans: tuple[Span, ...] = ()
     expression: str | None = None
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,14 @@ class CorpusSource:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Tasks and their corpora, by corpus id. `scorer` is the import path of the official scorer."""
+    """Tasks and their corpora, by corpus id.
+
+    `scorers` are import paths: the official one first, then those that are reported beside it. `revision`
+    says how the data differ from the published ones, where the user allowed that.
+    """
 
     name: str
     tasks: tuple[Task, ...]
     corpora: Mapping[str, CorpusSource]
-    scorer: str
+    scorers: tuple[str, ...]
+    revision: str | None = None

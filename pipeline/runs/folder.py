@@ -15,7 +15,7 @@ import orjson
 
 from pipeline.errors import RunError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the folder's layout and of its tables. A folder of a later version is refused."""
 
 

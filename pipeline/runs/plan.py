@@ -148,7 +148,8 @@ def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> Pl
         "backbone_name": arm.backbone_name,
         "benchmark": arm.benchmark_name,
         "language_model": arm.backbone.language_model,
-        "scorer": benchmark.scorer,
+        "scorers": list(benchmark.scorers),
+        "revision": benchmark.revision,
         "prompt_sha256": harness.prompt_sha256,
         "config_sha256": hashlib.sha256(_canonical(identity)).hexdigest(),
         "corpora": fingerprints,
@@ -202,7 +203,7 @@ def _gold(arms: Iterable[PlannedArm]) -> list[dict[str, Any]]:
             row = {
                 "benchmark": arm.record["benchmark"],
                 "task_id": task.view.id,
-                "scorer": arm.record["scorer"],
+                "scorers": arm.record["scorers"],
                 **asdict(task.gold),
             }
             if found.setdefault((row["benchmark"], task.view.id), row) != row:

@@ -56,12 +56,14 @@ GOLD = _table(
     "gold",
     ("benchmark", pa.string(), "benchmark option"),
     ("task_id", pa.string(), "the task within its benchmark"),
-    ("scorer", pa.string(), "import path of the benchmark's scorer"),
+    ("scorers", STRINGS, "import paths of the benchmark's scorers, the official one first"),
     ("answer", pa.string(), "the gold answer"),
     ("documents", STRINGS, "documents that hold it"),
     ("spans", SPANS, "where it stands, in code points"),
+    ("alternates", pa.list_(SPANS), "for each span, the other places that print the same"),
     ("stale_spans", SPANS, "where a value stands that was revised later"),
     ("expression", pa.string(), "how the answer follows from the spans' values"),
+    ("tolerance", pa.float64(), "the question's own relative tolerance"),
 )
 
 TABLES: dict[str, pa.Schema] = {

@@ -69,7 +69,7 @@ def make_run(tmp_path: Path) -> MakeRun:
             for one in every
         ]
         gold = [
-            row(tables.GOLD, benchmark="ledgerqa", task_id=task, scorer=SCORER, answer=answer)
+            row(tables.GOLD, benchmark="ledgerqa", task_id=task, scorers=[SCORER], answer=answer)
             for task, answer in GOLDS.items()
         ]
         tables.write_file(folder.plan, tables.from_rows(plan, tables.PLAN))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,10 +23,10 @@ from pipeline.benchmarks.ledgerqa.dataset import (
 from pipeline.benchmarks.ledgerqa.formats import answer_format
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Span, Task
 from pipeline.errors import BenchmarkError
-from pipeline.paths import cache_dir
+from pipeline.paths import cache_dir, made_once
 from pipeline.protocols import TaskView
 
-SCORER = "pipeline.benchmarks.scorers.officeqa"
+SCORERS = ("pipeline.benchmarks.scorers.officeqa",)
 _CORPUS = "ledgerqa"
 
 
@@ -42,25 +40,8 @@ def load(config: LedgerQAConfig) -> Benchmark:
         return _benchmark(config.name, Path(config.folder))
     known = orjson.dumps([VERSION, parameters(config)], option=orjson.OPT_SORT_KEYS)
     folder = cache_dir() / "ledgerqa" / hashlib.sha256(known).hexdigest()[:32]
-    if not _intact(folder, config):
-        _fill(folder, config)
+    made_once(folder, lambda made: generate(config, made), lambda made: _intact(made, config))
     return _benchmark(config.name, folder)
-
-
-def _fill(folder: Path, config: LedgerQAConfig) -> None:
-    """Generate beside the folder, then put it in place unless another process was quicker."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:
-        made = Path(temporary) / "dataset"
-        generate(config, made)
-        if _intact(folder, config):
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            made.rename(folder)
-        except OSError:
-            if not _intact(folder, config):
-                raise
 
 
 def _intact(folder: Path, config: LedgerQAConfig) -> bool:
@@ -80,7 +61,9 @@ def _intact(folder: Path, config: LedgerQAConfig) -> bool:
 
 
 def _benchmark(name: str, folder: Path) -> Benchmark:
-    golds = {row["id"]: row for row in _rows(folder / GOLD, ("id", "answer", "spans", "stale_spans"))}
+    golds = {
+        row["id"]: row for row in _rows(folder / GOLD, ("id", "answer", "spans", "alternates", "stale_spans"))
+    }
     tasks = []
     for row in _rows(folder / QUESTIONS, ("id", "question", "kind", "phrasing")):
         if row["id"] not in golds:
@@ -89,7 +72,7 @@ def _benchmark(name: str, folder: Path) -> Benchmark:
         fields = {key: str(value) for key, value in row.items() if key not in ("id", "question")}
         tasks.append(Task(view, _CORPUS, _gold(golds[row["id"]]), fields))
     source = CorpusSource(_CORPUS, (folder / DOCUMENTS,))
-    return Benchmark(name, tuple(tasks), {source.id: source}, SCORER)
+    return Benchmark(name, tuple(tasks), {source.id: source}, SCORERS)
 
 
 def _gold(row: Mapping[str, Any]) -> Gold:
@@ -97,6 +80,7 @@ def _gold(row: Mapping[str, Any]) -> Gold:
         answer=row["answer"],
         documents=tuple(row.get("documents", ())),
         spans=tuple(Span(**span) for span in row["spans"]),
+        alternates=tuple(tuple(Span(**span) for span in places) for places in row["alternates"]),
         stale_spans=tuple(Span(**span) for span in row["stale_spans"]),
         expression=row.get("expression"),
     )

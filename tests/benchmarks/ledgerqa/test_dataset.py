@@ -148,7 +148,7 @@ def test_a_benchmark_is_loaded_by_its_target() -> None:
     assert benchmark.name == "ledgerqa"
     assert len(benchmark.tasks) == 16
     assert spans_hold(benchmark) > 40
-    assert callable(locate(f"{benchmark.scorer}.score"))
+    assert callable(locate(f"{benchmark.scorers[0]}.score"))
     for task in benchmark.tasks:
         assert task.corpus in benchmark.corpora
         assert task.fields["phrasing"] in ("built", "apart")
