@@ -6,15 +6,14 @@ and, if there, `difficulty`. `source_docs` and any other column is left alone.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 from omegaconf import MISSING
 
+from pipeline.benchmarks.rows import Row, csv_rows
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Task
 from pipeline.corpus.documents import scan
 from pipeline.errors import BenchmarkError
@@ -51,79 +50,36 @@ def load(config: OfficeQAConfig) -> Benchmark:
     absent = [str(place) for place in (path, *folders) if not place.exists()]
     if absent and config.obtain:
         raise BenchmarkError(f"not there: {', '.join(absent)}. {config.obtain}")
-    rows = list(_rows(path))
-    uids = [row["uid"] for _, row in rows]
+    rows = list(csv_rows(path, COLUMNS, "uid"))
+    uids = [row.text("uid") for row in rows]
     for uid in config.exclude:
         if uid not in uids:
             nearest = get_close_matches(uid, uids, n=1, cutoff=0.0)
             raise BenchmarkError(f"exclude: {path} has no uid {uid!r}; the nearest is {nearest[0]!r}")
     known = {file.id for file in scan(folders)}
-    for place, row in rows:
-        if missing := [name for name in _names(row["source_files"]) if name not in known]:
-            raise BenchmarkError(
-                f"{place}, column source_files: not among the documents in {', '.join(map(str, folders))}: "
-                f"{', '.join(missing)}"
-            )
-    tasks = tuple(_task(row, config) for _, row in rows)
-    return Benchmark(
-        config.name, tasks, {config.name: CorpusSource(config.name, folders)}, tuple(config.scorers)
-    )
-
-
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield each row with where it stands. Raises `BenchmarkError`."""
-    seen: dict[str, str] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            _check_header(path, reader.fieldnames or ())
-            for number, row in enumerate(reader, start=1):
-                place = f"{path}, row {number} (ending at line {reader.line_num})"
-                _check_row(place, row)
-                if row["uid"] in seen:
-                    raise BenchmarkError(
-                        f"{place}, column uid: {row['uid']!r} is that of {seen[row['uid']]} too"
-                    )
-                seen[row["uid"]] = f"row {number}"
-                yield place, row
-    except OSError as error:
-        raise BenchmarkError(
-            f"questions file {str(path)!r} can't be read: {error.strerror or error}"
-        ) from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BenchmarkError(f"{path} is no UTF-8 CSV file, after row {len(seen)}: {error}") from error
-    if not seen:
-        raise BenchmarkError(f"{path} has no questions")
-
-
-def _check_header(path: Path, header: Sequence[str]) -> None:
-    if missing := [column for column in COLUMNS if column not in header]:
-        found = ", ".join(header) or "none"
-        raise BenchmarkError(f"{path}, row 0: missing column {', '.join(missing)}; the header has: {found}")
-
-
-def _check_row(place: str, row: Mapping[str | None, str | None]) -> None:
-    """Refuse a row with cells left over, missing or blank: shifted, it would be scored as a wrong answer."""
-    if None in row:
-        raise BenchmarkError(f"{place}: more cells than columns; quote cells that hold a comma")
-    for column in COLUMNS:
-        if not (row[column] or "").strip():
-            raise BenchmarkError(f"{place}, column {column}: empty")
+    for row in rows:
+        if missing := [name for name in _names(row.text("source_files")) if name not in known]:
+            told = f"not among the documents in {', '.join(map(str, folders))}: {', '.join(missing)}"
+            raise row.error("source_files", told)
+    tasks = tuple(_task(row, config) for row in rows)
+    corpora = {config.name: CorpusSource(config.name, folders)}
+    return Benchmark(config.name, tasks, corpora, tuple(config.scorers), ("difficulty", "excluded"))
 
 
 def _names(cell: str) -> list[str]:
     return [name.strip() for name in re.split(r"[;\n]", cell) if name.strip()]
 
 
-def _task(row: Mapping[str, str], config: OfficeQAConfig) -> Task:
-    fields = {"difficulty": row["difficulty"]} if row.get("difficulty") else {}
+def _task(row: Row, config: OfficeQAConfig) -> Task:
+    difficulty = row.optional("difficulty")
+    fields = {"difficulty": difficulty} if difficulty else {}
+    uid, question = row.text("uid"), row.text("question").strip()
     if config.exclude:
-        fields["excluded"] = "yes" if row["uid"] in config.exclude else "no"
-    question = row["question"].strip()
+        fields["excluded"] = "yes" if uid in config.exclude else "no"
     return Task(
-        TaskView(row["uid"], question, answer_format(question)),
+        TaskView(uid, question, answer_format(question)),
         config.name,
-        Gold(row["answer"], documents=tuple(_names(row["source_files"]))),
+        Gold(row.text("answer"), documents=tuple(_names(row.text("source_files")))),
         fields,
     )
 

@@ -1,0 +1,132 @@
+"""Rows of question files, CSV or JSON Lines, checked as they are read: errors name file, row and column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.errors import BenchmarkError
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row's cells by column, and where it stands: `FILE, row 2 (ending at line 3)`. Rows count from 1.
+
+    A CSV file's cells are text, or None where a row is shorter than the header; JSON's are any JSON value.
+    """
+
+    place: str
+    cells: Mapping[str, Any]
+
+    def text(self, column: str) -> str:
+        """Return a cell as it is. Raises `BenchmarkError` if it is no text, or blank."""
+        if self.blank(column):
+            raise self.error(column, "empty")
+        cell = self.cells[column]
+        if not isinstance(cell, str):
+            raise self.error(column, f"{cell!r:.80} is no text; write it in quotes")
+        return cell
+
+    def optional(self, column: str) -> str | None:
+        """Return a cell as it is, None if it is blank. Raises `BenchmarkError` if it is no text."""
+        return None if self.blank(column) else self.text(column)
+
+    def blank(self, column: str) -> bool:
+        """Whether there is no such column, or nothing in it."""
+        cell = self.cells.get(column)
+        return cell is None or (isinstance(cell, str) and not cell.strip())
+
+    def error(self, column: str, problem: str) -> BenchmarkError:
+        """Return the error that says what is wrong with a cell, and where."""
+        return BenchmarkError(f"{self.place}, column {column}: {problem}")
+
+
+def csv_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
+    """Yield the rows of a CSV file whose first line names its columns.
+
+    Raises `BenchmarkError`: the file can't be read, is no UTF-8 CSV, has no rows or lacks a `needed` column;
+    a needed cell is blank, a `key` occurs twice, or a row has more cells than columns.
+    """
+    yield from _checked(path, _csv(path, needed), needed, key)
+
+
+def json_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
+    """Yield the rows of a file with one JSON object a line; blank lines are skipped.
+
+    Raises `BenchmarkError` as `csv_rows` does. A needed cell may be any JSON value but null and blank text.
+    """
+    yield from _checked(path, _json(path), needed, key)
+
+
+def unreadable(path: Path, error: OSError) -> BenchmarkError:
+    """Return the error that says that a question file can't be read, and why."""
+    return BenchmarkError(f"questions file {str(path)!r} can't be read: {error.strerror or error}")
+
+
+def _csv(path: Path, needed: Sequence[str]) -> Iterator[Row]:
+    number = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            _check_header(path, reader.fieldnames or (), needed)
+            for number, cells in enumerate(reader, start=1):
+                row = Row(f"{path}, row {number} (ending at line {reader.line_num})", cells)
+                if None in cells:  # what is left over; cells would be read as others than they are
+                    raise BenchmarkError(
+                        f"{row.place}: more cells than columns; quote cells that hold a comma"
+                    )
+                yield row
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BenchmarkError(f"{path} is no UTF-8 CSV file, after row {number}: {error}") from error
+
+
+def _check_header(path: Path, header: Sequence[str], needed: Sequence[str]) -> None:
+    if missing := [column for column in needed if column not in header]:
+        found = ", ".join(header) or "none"
+        raise BenchmarkError(f"{path}, row 0: missing column {', '.join(missing)}; the header has: {found}")
+
+
+def _json(path: Path) -> Iterator[Row]:
+    number = 0
+    try:
+        with path.open("rb") as file:
+            for line_number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
+                number += 1
+                yield _json_row(f"{path}, row {number} (line {line_number})", line)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _json_row(place: str, line: bytes) -> Row:
+    try:
+        cells = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise BenchmarkError(f"{place}: not JSON, at column {error.colno}: {error.msg}") from error
+    if not isinstance(cells, dict):
+        raise BenchmarkError(f"{place}: not a JSON object; each line is one, with a value for each column")
+    return Row(place, cells)
+
+
+def _checked(path: Path, rows: Iterator[Row], needed: Sequence[str], key: str) -> Iterator[Row]:
+    """Refuse blank cells and a key that an earlier row has: they would be scored as wrong answers."""
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        for column in needed:
+            if row.blank(column):
+                raise row.error(column, "empty")
+        name = str(row.cells[key])
+        if name in seen:
+            raise row.error(key, f"{name!r} is that of row {seen[name]} too")
+        seen[name] = number
+        yield row
+    if not seen:
+        raise BenchmarkError(f"{path} has no questions")
