@@ -58,12 +58,14 @@ class CorpusSource:
 class Benchmark:
     """Tasks and their corpora, by corpus id.
 
-    `scorers` are import paths: the official one first, then those that are reported beside it. `revision`
-    says how the data differ from the published ones, where the user allowed that.
+    `scorers` are import paths: the official one first, then those that are reported beside it. `breakdowns`
+    are the fields of its tasks by which results are shown. `revision` says how the data differ from the
+    published ones, where the user allowed that.
     """
 
     name: str
     tasks: tuple[Task, ...]
     corpora: Mapping[str, CorpusSource]
     scorers: tuple[str, ...]
+    breakdowns: tuple[str, ...] = ()
     revision: str | None = None

@@ -149,6 +149,7 @@ def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> Pl
         "benchmark": arm.benchmark_name,
         "language_model": arm.backbone.language_model,
         "scorers": list(benchmark.scorers),
+        "breakdowns": list(benchmark.breakdowns),
         "revision": benchmark.revision,
         "prompt_sha256": harness.prompt_sha256,
         "config_sha256": hashlib.sha256(_canonical(identity)).hexdigest(),

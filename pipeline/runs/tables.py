@@ -6,7 +6,7 @@ names (a crash came between) is no part of the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,6 +28,7 @@ __all__ = [
     "from_rows",
     "prune",
     "read",
+    "read_batches",
     "read_gold",
     "read_plan",
     "replace",
@@ -118,6 +119,22 @@ def read(folder: Path, table: str, columns: Sequence[str] | None = None) -> pa.T
     parts = [record["parts"][table] for record in commits(folder) if table in record["parts"]]
     found = [_read_file(RunFolder(folder).tables / table / part, schema) for part in parts]
     return pa.concat_tables([schema.empty_table(), *found])
+
+
+def read_batches(folder: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, pa.Table]]:
+    """Yield `columns` of some tables of episodes, a commit at a time: all rows of an episode lie in one.
+
+    A run of any size is read in the memory of a batch. Raises `RunError` for a part that can't be read.
+    """
+    schemas = {
+        table: pa.schema([TABLES[table].field(name) for name in names]) for table, names in columns.items()
+    }
+    for record in commits(folder):
+        if "episodes" in record["parts"]:
+            yield {
+                table: _read_file(RunFolder(folder).tables / table / record["parts"][table], schema)
+                for table, schema in schemas.items()
+            }
 
 
 def read_plan(folder: Path) -> pa.Table:

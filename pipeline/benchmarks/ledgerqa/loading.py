@@ -72,7 +72,7 @@ def _benchmark(name: str, folder: Path) -> Benchmark:
         fields = {key: str(value) for key, value in row.items() if key not in ("id", "question")}
         tasks.append(Task(view, _CORPUS, _gold(golds[row["id"]]), fields))
     source = CorpusSource(_CORPUS, (folder / DOCUMENTS,))
-    return Benchmark(name, tuple(tasks), {source.id: source}, SCORERS)
+    return Benchmark(name, tuple(tasks), {source.id: source}, SCORERS, ("kind", "phrasing"))
 
 
 def _gold(row: Mapping[str, Any]) -> Gold:
