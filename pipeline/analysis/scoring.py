@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from pipeline.benchmarks.scorers import INTERNAL_ERROR, NO_ANSWER, Metric, Scorer, load_scorer
+from pipeline.benchmarks.scorers import INTERNAL_ERROR, NO_ANSWER, Metric, Scorer, is_judged, load_scorer
 from pipeline.benchmarks.tasks import Gold, Span
 from pipeline.errors import BenchmarkError, ConfigError, RunError
 from pipeline.runs import tables
@@ -52,6 +52,8 @@ def score(folder: Path) -> Scored:
                 )
             answer = episode["answer"] if episode["status"] == "answered" else None
             for scorer in (scorers[path] for path in gold["scorers"]):
+                if is_judged(scorer):
+                    continue
                 metrics = scorer.score(_gold(gold), answer)
                 counts[_outcome(metrics)] += 1
                 rows += [_row(episode["episode_id"], scorer, metric) for metric in metrics]

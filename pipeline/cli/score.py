@@ -37,9 +37,12 @@ def run(arguments: Namespace) -> int:
 def score_answers(arguments: Namespace) -> int:
     """Print every line with its score."""
     from pipeline.analysis import score_lines
-    from pipeline.benchmarks.scorers import load_scorer
+    from pipeline.benchmarks.scorers import is_judged, load_scorer
 
-    for line in score_lines(arguments.answers, load_scorer(arguments.scorer)):
+    scorer = load_scorer(arguments.scorer)
+    if is_judged(scorer):
+        raise UnusableInput(f"scorer {scorer.NAME} needs a judge: it scores a run's episodes")
+    for line in score_lines(arguments.answers, scorer):
         print_json(line)
     return 0
 

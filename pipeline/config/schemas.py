@@ -7,7 +7,13 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from pipeline.backbone.config import BackboneConfig, EmbeddedConfig, EndpointConfig, ProcessConfig
+from pipeline.backbone.config import (
+    BackboneConfig,
+    EmbeddedConfig,
+    EndpointConfig,
+    JudgeConfig,
+    ProcessConfig,
+)
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
@@ -42,6 +48,7 @@ class RunConfig:
     tasks: TasksConfig = field(default_factory=TasksConfig)
     cluster: ClusterConfig = field(default_factory=ClusterConfig)
     actors: ActorsConfig = field(default_factory=ActorsConfig)
+    judge: Any = MISSING
     seeds: Any = 1
     arms: list[ArmConfig] = field(default_factory=list)
     run: str | None = None
@@ -64,4 +71,6 @@ def run_schemas() -> dict[str, Any]:
         "ledgerqa": LedgerQAConfig,
         "officeqa": OfficeQAConfig(documents=MISSING),
         "cluster": ClusterConfig,
+        "no_judge": JudgeConfig,
+        "judge": JudgeConfig(model=MISSING, urls=MISSING),
     }

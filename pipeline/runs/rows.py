@@ -10,7 +10,7 @@ import orjson
 from pipeline.harness import Trace, Turn
 from pipeline.protocols import RequestRecord
 from pipeline.runs.journal import RecordedEpisode
-from pipeline.runs.schemas import TABLES
+from pipeline.runs.schemas import DERIVED, TABLES
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -48,7 +48,7 @@ def rows(planned: Mapping[str, Any], record: RecordedEpisode, trace: Trace) -> R
 def merged(episodes: Iterable[Rows]) -> Rows:
     """Return the rows of several episodes, table by table."""
     every = list(episodes)
-    return {name: [row for one in every for row in one[name]] for name in TABLES if name != "scores"}
+    return {name: [row for one in every for row in one[name]] for name in TABLES if name not in DERIVED}
 
 
 def _episode(planned: Mapping[str, Any], record: RecordedEpisode, trace: Trace) -> dict[str, Any]:

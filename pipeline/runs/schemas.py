@@ -179,9 +179,28 @@ TABLES: dict[str, pa.Schema] = {
             ("scorer", pa.string(), "scorer"),
             ("version", pa.string(), "its version"),
             ("params", pa.string(), "its parameters, as JSON"),
-            ("metric", pa.string(), "exact, within_5pct, …"),
-            ("value", pa.float64(), "null = unscored"),
-            ("reason", pa.string(), "why"),
+            ("metric", pa.string(), "exact, within_5%, correct, …"),
+            ("value", pa.float64(), "0 to 1; null = unscored"),
+            ("reason", pa.string(), "why it is not 1"),
+        ),
+        _table(
+            "judgements",
+            EPISODE_ID,
+            ("scorer", pa.string(), "the scorer that asked"),
+            ("repeat", pa.int32(), "from 1"),
+            ("model", pa.string(), "the judge: as the server names it, else as asked of the server"),
+            ("prompt_sha256", pa.string(), "of the messages it was sent"),
+            ("verdict", pa.string(), "correct or incorrect; null if none could be read"),
+            ("reply", pa.string(), "its reply, verbatim; null if there was none"),
+            ("prompt_tokens", pa.int64(), "as the server counts them"),
+            ("cached_tokens", pa.int64(), "of these, from its prefix cache"),
+            ("completion_tokens", pa.int64(), "as the server counts them"),
+            ("seconds", pa.float64(), "wall time of the request, retries included"),
+            ("cached", pa.bool_(), "whether an equal request had been answered before: it cost nothing now"),
+            ("error", pa.string(), "why there is no verdict"),
         ),
     )
 }
+
+DERIVED = ("scores", "judgements")
+"""Tables that scoring makes, of the others; episodes have no rows in them."""
