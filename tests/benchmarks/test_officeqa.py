@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.benchmarks.officeqa import OfficeQAConfig, answer_format, load
+from pipeline.benchmarks.answer_formats import answer_format
+from pipeline.benchmarks.officeqa import OfficeQAConfig, load
 from pipeline.errors import BenchmarkError, CorpusError
 from pipeline.harness import answers
 from pipeline.protocols import AnswerFormat
