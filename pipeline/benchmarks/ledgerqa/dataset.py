@@ -22,11 +22,12 @@ from pipeline.benchmarks.ledgerqa.datasheet import datasheet
 from pipeline.benchmarks.ledgerqa.plan import BYTES_PER_TOKEN, Plan, plan
 from pipeline.benchmarks.ledgerqa.questions import Planner, Question
 from pipeline.benchmarks.ledgerqa.reading import Place
+from pipeline.benchmarks.ledgerqa.rendering import Printed
 from pipeline.benchmarks.ledgerqa.spans import span
 from pipeline.benchmarks.tasks import Span
 from pipeline.errors import BenchmarkError
 
-VERSION = 1
+VERSION = 2
 DOCUMENTS, QUESTIONS, GOLD, MANIFEST = "documents", "questions.jsonl", "gold.jsonl", "manifest.json"
 _NOT_PARAMETERS = ("_target_", "name", "processes", "folder")
 
@@ -69,7 +70,7 @@ def generate(config: LedgerQAConfig, folder: Path) -> Manifest:
 
 def _write(config: LedgerQAConfig, folder: Path) -> Manifest:
     planned = plan(config)
-    planner = Planner(planned.ledger)
+    planner = Planner(planned.ledger, config)
     questions = [q for kind in config.kinds for q in planner.questions(kind, config.questions_per_kind)]
     documents = folder / DOCUMENTS
     documents.mkdir()
@@ -77,10 +78,11 @@ def _write(config: LedgerQAConfig, folder: Path) -> Manifest:
     sizes: dict[str, int] = {}
     digest = hashlib.sha256()
     wanted = _wanted(questions, planned.ledger.calendar.issues)
-    for name, size, digits, found in _documents(config, planned, wanted, documents):
-        sizes[name] = size
-        digest.update(f"{name} {size} {digits}\n".encode())
-        spans.update(found)
+    for written in _documents(config, planned, wanted, documents):
+        for name, size, digits, found in written:
+            sizes[name] = size
+            digest.update(f"{name} {size} {digits}\n".encode())
+            spans.update(found)
     _write_lines(folder / QUESTIONS, (_question_row(question) for question in questions))
     _write_lines(folder / GOLD, (_gold_row(question, spans) for question in questions))
     manifest = Manifest(
@@ -121,12 +123,12 @@ def _wanted(questions: Iterable[Question], issues: int) -> list[list[Place]]:
 
 def _documents(
     config: LedgerQAConfig, planned: Plan, wanted: Sequence[list[Place]], folder: Path
-) -> Iterator[Written]:
+) -> Iterator[list[Written]]:
     """Write every issue, in order; each is made without the others, so any process may."""
     jobs = [(issue, tuple(places)) for issue, places in enumerate(wanted)]
     if config.processes == 1:
         for issue, places in jobs:
-            yield _write_document(planned, issue, places, folder)
+            yield _write_issue(planned, issue, places, folder)
         return
     arguments = (config, folder)
     with ProcessPoolExecutor(config.processes, get_context("spawn"), _Worker.start, arguments) as pool:
@@ -145,17 +147,19 @@ class _Worker:
         cls.folder = folder
 
     @classmethod
-    def write(cls, job: tuple[int, tuple[Place, ...]]) -> Written:
-        return _write_document(cls.plan, *job, cls.folder)
+    def write(cls, job: tuple[int, tuple[Place, ...]]) -> list[Written]:
+        return _write_issue(cls.plan, *job, cls.folder)
 
 
-def _write_document(planned: Plan, issue: int, places: Iterable[Place], folder: Path) -> Written:
-    name = planned.ledger.calendar.document(issue)
-    printed = planned.render(issue)
+def _write_issue(planned: Plan, issue: int, places: Iterable[Place], folder: Path) -> list[Written]:
+    return [_write_document(printed, places, folder) for printed in planned.render(issue)]
+
+
+def _write_document(printed: Printed, places: Iterable[Place], folder: Path) -> Written:
     data = printed.text.encode()
-    (folder / name).write_bytes(data)
-    spans = {place: span(name, printed, place) for place in places}
-    return name, len(data), hashlib.sha256(data).hexdigest(), spans
+    (folder / printed.document).write_bytes(data)
+    spans = {place: span(printed, place) for place in places if place.circular == printed.circular}
+    return printed.document, len(data), hashlib.sha256(data).hexdigest(), spans
 
 
 # ---- questions and gold

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from pipeline.benchmarks.ledgerqa.dates import MONTHS, Calendar, month_name
-from pipeline.benchmarks.ledgerqa.families import Family, printed
-from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger
+from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
+from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger, Notice
 from pipeline.benchmarks.ledgerqa.streams import Stream
 
 _HEADINGS = ("Review of Operations", "Financing Notes", "Administrative Announcements", "Market Notes")
@@ -37,6 +37,14 @@ _ERRATA = (
     "accordingly read {new_total} instead of {old_total}.",
     'Table {code}, "{title}": for {month}, the amount shown under "{label}" as {old} is corrected to {new} '
     "{unit}, and the total for the month from {old_total} to {new_total}.",
+)
+
+
+_CIRCULARS = (
+    'Table {code}, "{title}": under "{label}", {month}, for {old} read {new} ({unit}); the total for the month, '
+    "given as {old_total}, becomes {new_total}.",
+    'In the monthly figures of Table {code}, "{title}", {new} {unit} takes the place of {old} as the amount of '
+    '"{label}" for {month}, and {new_total} that of {old_total} as the total.',
 )
 
 
@@ -72,8 +80,8 @@ def unit_notice(family: Family) -> str:
     return f"Beginning with this issue, the figures of Table {family.code} are given in millions of dollars."
 
 
-def erratum(ledger: Ledger, family: Family, event: Event) -> tuple[str, int, int]:
-    """An errata note, and where in it the corrected figure and the corrected total start."""
+def note(ledger: Ledger, family: Family, event: Event) -> tuple[str, int, int]:
+    """A note of an event, and where in it the corrected figure and the corrected total start."""
     unit = family.unit_at(event.issue)
     new = ledger.month_values(family, event.month, event.issue)
     old = ledger.month_values(family, event.month, event.issue - 1)
@@ -83,14 +91,28 @@ def erratum(ledger: Ledger, family: Family, event: Event) -> tuple[str, int, int
         "label": family.columns[event.column].label,
         "month": month_name(event.month),
         "unit": f"{unit.word} dollars",
-        "old": printed(int(old[event.column]), unit, commas=True),
-        "old_total": printed(int(old[-1]), unit, commas=True),
+        "old": _figure(family, unit, int(old[event.column])),
+        "old_total": _figure(family, unit, int(old[-1])),
     }
-    before, rest = Stream(family.key, event.month).pick(_ERRATA).split("{new}")
+    notes = _ERRATA if event.notice is Notice.erratum else _CIRCULARS
+    before, rest = Stream(family.key, event.month).pick(notes).split("{new}")
     middle, after = rest.split("{new_total}")
     before, middle, after = (part.format(**fields) for part in (before, middle, after))
-    value, total = (printed(int(new[column]), unit, commas=True) for column in (event.column, -1))
+    value, total = (_figure(family, unit, int(new[column])) for column in (event.column, -1))
     return f"{before}{value}{middle}{total}{after}", len(before), len(before) + len(value) + len(middle)
+
+
+def _figure(family: Family, unit: Unit, value: int) -> str:
+    return printed(value, unit, commas=True, parentheses=family.parentheses)
+
+
+def circular_head(calendar: Calendar, issue: int) -> str:
+    """The first lines of a circular."""
+    return (
+        f"LEDGER CIRCULAR\n\n{calendar.name(issue)}\n\nOffice of the Comptroller of Accounts\n\n"
+        "Late Corrections to the Ledger Bulletin\n\nThe amounts below, published in earlier issues of the "
+        "bulletin, have been found in error on the audit of the accounts. They will not be printed again by month."
+    )
 
 
 def masthead(calendar: Calendar, issue: int) -> str:

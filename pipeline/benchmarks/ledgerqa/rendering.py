@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from pipeline.benchmarks.ledgerqa import prose
 from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
-from pipeline.benchmarks.ledgerqa.ledger import Event, Figures, Ledger
+from pipeline.benchmarks.ledgerqa.ledger import Event, Figures, Ledger, Notice
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
+
+Noted = Sequence[tuple[Family, Event]]
+_SCANNED_PERCENT = 40  # of the issues
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class PrintedTable:
 
 @dataclass(frozen=True)
 class PrintedNote:
-    """Where an errata note gives a month's corrected figure and total."""
+    """Where a note gives a month's corrected figure and total."""
 
     family: int
     month: int
@@ -32,17 +36,19 @@ class PrintedNote:
 
 
 @dataclass(frozen=True)
-class Issue:
-    """An issue's text, and where its tables and notes stand in it, in code points."""
+class Printed:
+    """A document's text, and where its tables and notes stand in it, in code points."""
 
+    document: str
     text: str
     tables: tuple[PrintedTable, ...]
     notes: tuple[PrintedNote, ...]
+    circular: bool = False
 
 
-def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
-    """The text of an issue with so many paragraphs between its tables."""
-    builder = _Builder(pages=Stream(ledger.key, Purpose.rendering, issue).chance(40))
+def render(ledger: Ledger, issue: int, paragraphs: int) -> list[Printed]:
+    """An issue with so many paragraphs between its tables, and the circular of its date if there is one."""
+    builder = _Builder(pages=Stream(ledger.key, Purpose.rendering, issue).chance(_SCANNED_PERCENT))
     families = [ledger.family(number) for number in range(ledger.families)]
     builder.add(prose.masthead(ledger.calendar, issue))
     builder.add("Contents")
@@ -50,7 +56,7 @@ def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
     stream = Stream(ledger.key, Purpose.prose, issue)
     written = 0
     tables: list[PrintedTable] = []
-    errata: list[tuple[Family, Event]] = []
+    noted: list[tuple[Family, Event]] = []
     for family in families:
         builder.page()
         while written * len(families) < paragraphs * (family.number + 1):
@@ -61,9 +67,11 @@ def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
         for restated in (False, True) if family.entities and ledger.restates(family, issue) else (False,):
             text, body, figures = table(ledger, family, issue, restated)
             tables.append(PrintedTable(family.number, restated, builder.add(text) + body))
-            errata.extend((family, event) for event in figures.errata)
-    notes = _errata(builder, ledger, errata)
-    return Issue(builder.text(), tuple(tables), notes)
+            noted.extend((family, event) for event in figures.noted)
+    notes = _errata(builder, ledger, [at for at in noted if at[1].notice is Notice.erratum])
+    documents = [Printed(ledger.calendar.document(issue), builder.text(), tuple(tables), notes)]
+    late = [at for at in noted if at[1].notice is Notice.circular]
+    return [*documents, _circular(ledger, issue, late)] if late else documents
 
 
 def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) -> tuple[str, int, Figures]:
@@ -76,13 +84,17 @@ def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) ->
         figures = ledger.monthly(family, issue)
         line = "In"
     unit = family.unit_at(issue)
-    signs = "; negative figures are net repayments" if family.concept.signed else ""
+    signs = ""
+    if family.concept.signed:
+        signs = (
+            f"; {'figures in parentheses' if family.parentheses else 'negative figures'} are net repayments"
+        )
     again = ", Restated" if restated else ""
     head = (
         f"TABLE {family.code}.—{family.title}{again}\n\n({line} {unit.word}s of dollars{signs})\n\n"
         f"{_header(family)}"
     )
-    body = _body(unit, ledger.row_labels(family, issue), figures)
+    body = _body(family, unit, ledger.row_labels(family, issue), figures)
     return f"{head}{body}\n\n{_foot(family, bool(figures.revised))}", len(head), figures
 
 
@@ -97,13 +109,15 @@ def _header(family: Family) -> str:
     return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
 
 
-def _body(unit: Unit, labels: list[str], figures: Figures) -> str:
+def _body(family: Family, unit: Unit, labels: list[str], figures: Figures) -> str:
     columns = figures.values.shape[1]
     values: list[int] = figures.values.ravel().tolist()
     cells: list[Any] = _decimals(values, unit.places) if unit.places else values[:]
+    if family.parentheses:
+        cells = [printed(value, unit, parentheses=True) for value in values]
     for row, column in figures.revised:
         at = row * columns + column
-        cells[at] = f"{printed(values[at], unit, commas=True)} r"
+        cells[at] = f"{printed(values[at], unit, commas=True, parentheses=family.parentheses)} r"
     line = " | %s" * columns + " |"
     between = f"{line}\n| "
     return f"| {between.join(labels)}{line}" % tuple(cells)
@@ -120,13 +134,24 @@ def _foot(family: Family, revised: bool) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _errata(builder: _Builder, ledger: Ledger, errata: list[tuple[Family, Event]]) -> tuple[PrintedNote, ...]:
-    if errata:
+def _errata(builder: _Builder, ledger: Ledger, events: Noted) -> tuple[PrintedNote, ...]:
+    if events:
         builder.page()
         builder.add("Errata and Corrections")
+    return _notes(builder, ledger, events)
+
+
+def _circular(ledger: Ledger, issue: int, events: Noted) -> Printed:
+    builder = _Builder(pages=False)
+    builder.add(prose.circular_head(ledger.calendar, issue))
+    notes = _notes(builder, ledger, events)
+    return Printed(ledger.calendar.circular(issue), builder.text(), (), notes, circular=True)
+
+
+def _notes(builder: _Builder, ledger: Ledger, events: Noted) -> tuple[PrintedNote, ...]:
     notes = []
-    for family, event in errata:
-        text, value, total = prose.erratum(ledger, family, event)
+    for family, event in events:
+        text, value, total = prose.note(ledger, family, event)
         start = builder.add(text)
         notes.append(PrintedNote(family.number, event.month, start + value, start + total))
     return tuple(notes)
