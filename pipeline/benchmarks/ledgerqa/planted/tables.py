@@ -12,7 +12,7 @@ from pipeline.benchmarks.tasks import Span
 from pipeline.corpus import Corpus
 from pipeline.errors import BenchmarkError
 
-_FIGURE = re.compile(r"-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
+_FIGURE = re.compile(r"\(?-?[0-9][0-9,]*(?:\.[0-9]+)?\)?")
 _MARK = re.compile(r"\s+[0-9]+/$")
 _UNIT = re.compile(r"\b[Ii]n (thousand|million)s of dollars")
 _PERIOD = re.compile(r"^\(([A-Z][^;)]*); in ")
@@ -35,8 +35,8 @@ class Cell:
 
     @property
     def literal(self) -> str:
-        """The figure without thousands commas."""
-        return self.quote.replace(",", "")
+        """The figure without thousands commas; one in parentheses is negative."""
+        return literal(self.quote)
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,12 @@ class PrintedTable:
         """What the figure is, as one would write it down: `"Salaries" for April 2004`."""
         period = f" in the {self.period}" if self.period else ""
         return f'"{self.columns[column]}" for {self.rows[row].name}{period}'
+
+
+def literal(quote: str) -> str:
+    """A printed figure as a number is written: no thousands commas, a minus for parentheses."""
+    plain = quote.replace(",", "")
+    return f"-{plain.strip('()')}" if plain.startswith("(") else plain
 
 
 class Tables:
@@ -167,10 +173,9 @@ def _cells(at: int, line: str) -> list[Cell]:
     found = []
     position = line.index(" | ") + 3
     for text in line[position:].removesuffix(" |").split(" | "):
-        figure = _FIGURE.match(text)
-        if figure is None:
-            return []
+        figure = _FIGURE.match(text)  # a misread one may be no figure: it keeps its place
+        quote = figure[0] if figure else text
         start = at + position
-        found.append(Cell(start, start + figure.end(), figure[0]))
+        found.append(Cell(start, start + len(quote), quote))
         position += len(text) + 3
     return found
