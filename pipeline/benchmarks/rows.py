@@ -1,4 +1,7 @@
-"""Rows of question files, CSV or JSON Lines, checked as they are read: errors name file, row and column."""
+"""Rows of question files, checked as they are read: errors name file, row and column.
+
+CSV, JSON Lines and Parquet: whatever the file, a row is the same.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,15 @@ import orjson
 
 from pipeline.errors import BenchmarkError
 
+_FEW = 8
+"""Rows of a Parquet file that are held at a time: a row may hold a book."""
+
 
 @dataclass(frozen=True)
 class Row:
     """A row's cells by column, and where it stands: `FILE, row 2 (ending at line 3)`. Rows count from 1.
 
-    A CSV file's cells are text, or None where a row is shorter than the header; JSON's are any JSON value.
+    A CSV file's cells are text, or None where a row is shorter than the header; others' are any value.
     """
 
     place: str
@@ -61,6 +67,11 @@ def json_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
     Raises `BenchmarkError` as `csv_rows` does. A needed cell may be any JSON value but null and blank text.
     """
     yield from _checked(path, _json(path), needed, key)
+
+
+def parquet_rows(path: Path, needed: Sequence[str], key: str | None = None) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, a few at a time. Raises `BenchmarkError` as `csv_rows` does."""
+    yield from _checked(path, _parquet(path, needed), needed, key)
 
 
 def unreadable(path: Path, error: OSError) -> BenchmarkError:
@@ -116,17 +127,36 @@ def _json_row(place: str, line: bytes) -> Row:
     return Row(place, cells)
 
 
-def _checked(path: Path, rows: Iterator[Row], needed: Sequence[str], key: str) -> Iterator[Row]:
+def _parquet(path: Path, needed: Sequence[str]) -> Iterator[Row]:
+    import pyarrow as pa  # slow to import, and most question files are others
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_header(path, file.schema_arrow.names, needed)
+            batches = file.iter_batches(batch_size=_FEW)
+            for number, cells in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
+                yield Row(f"{path}, row {number}", cells)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise BenchmarkError(f"{path} is no Parquet file, after row {number}: {error}") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _checked(path: Path, rows: Iterator[Row], needed: Sequence[str], key: str | None) -> Iterator[Row]:
     """Refuse blank cells and a key that an earlier row has: they would be scored as wrong answers."""
     seen: dict[str, int] = {}
+    number = 0
     for number, row in enumerate(rows, start=1):
         for column in needed:
             if row.blank(column):
                 raise row.error(column, "empty")
-        name = str(row.cells[key])
-        if name in seen:
-            raise row.error(key, f"{name!r} is that of row {seen[name]} too")
-        seen[name] = number
+        if key is not None:
+            name = str(row.cells[key])
+            if name in seen:
+                raise row.error(key, f"{name!r} is that of row {seen[name]} too")
+            seen[name] = number
         yield row
-    if not seen:
+    if not number:
         raise BenchmarkError(f"{path} has no questions")

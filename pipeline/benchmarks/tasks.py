@@ -60,7 +60,8 @@ class Benchmark:
 
     `scorers` are import paths: the official one first, then those that are reported beside it. `breakdowns`
     are the fields of its tasks by which results are shown. `revision` says how the data differ from the
-    published ones, where the user allowed that.
+    published ones, where the user allowed that; `origins` are the places on the hub, each at its commit,
+    that they were fetched from.
     """
 
     name: str
@@ -69,3 +70,4 @@ class Benchmark:
     scorers: tuple[str, ...]
     breakdowns: tuple[str, ...] = ()
     revision: str | None = None
+    origins: tuple[str, ...] = ()

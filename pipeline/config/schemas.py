@@ -14,6 +14,7 @@ from pipeline.backbone.config import (
     JudgeConfig,
     ProcessConfig,
 )
+from pipeline.benchmarks.aa_lcr.config import AALCRConfig
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
@@ -69,6 +70,7 @@ def run_schemas() -> dict[str, Any]:
         "process": ProcessConfig,
         "embedded": EmbeddedConfig,
         "ledgerqa": LedgerQAConfig,
+        "aa_lcr": AALCRConfig,
         "officeqa": OfficeQAConfig(documents=MISSING),
         "cluster": ClusterConfig,
         "no_judge": JudgeConfig,
