@@ -47,7 +47,7 @@ EXACT_MILLIONS = Unit("million", 3)
 
 
 def printed(value: int, unit: Unit, commas: bool = False, parentheses: bool = False) -> str:
-    """A figure as printed: `12345`, `-12.345`, `(12.345)`; with thousands commas in prose and beside an `r`."""
+    """A figure as printed: `12345`, `-12.345`, `(12.345)`; with commas in prose and beside an `r`."""
     whole, part = divmod(abs(value), 10**unit.places)
     digits = f"{whole:,}" if commas else str(whole)
     decimals = f".{part:0{unit.places}d}" if unit.places else ""

@@ -24,7 +24,7 @@ _ITEMS = re.compile(r"\b(\w+) (?:whole numbers|integers|numbers|amounts|names|it
 
 
 def answer_format(question: str) -> AnswerFormat:
-    """The form that a question asks of its answer: a number or a list, decimals and unit where it names them."""
+    """The form that a question asks for: a number or a list, its decimals and unit where it names them."""
     unit = next((name for pattern, name in _UNITS if pattern.search(question)), None)
     if _LIST.search(question):
         length = _number(_ITEMS, question)

@@ -40,7 +40,7 @@ class Notice(StrEnum):
 
 @dataclass(frozen=True)
 class Event:
-    """A monthly row's change, in `column` by `delta`; `issue`, or the circular of its date, tells of it first."""
+    """A monthly row's change, in `column` by `delta`; `issue`, or its date's circular, tells of it first."""
 
     month: int
     column: int

@@ -24,21 +24,23 @@ BUILT = Phrasings(
         ),
         "series": (
             "For each of the {count} months from {first} through {last}, take the most recently reported "
-            'figure for "{column}" in {table}, counting later revisions, errata notes and circulars. What is {what}? '
-            "{form}",
+            'figure for "{column}" in {table}, counting later revisions, errata notes and circulars. What '
+            "is {what}? {form}",
             'Consider "{column}" in {table} for the {count} months from {first} through {last}. For every '
             "month use the figure most recently reported in any issue, errata notes and circulars included. "
             "What is {what}? {form}",
-            'Using the most recently reported figures (revisions, errata notes and circulars included) for "{column}" '
-            "in {table}, compute {what} for the {count} months from {first} through {last}. {form}",
+            "Using the most recently reported figures (revisions, errata notes and circulars included) for "
+            '"{column}" in {table}, compute {what} for the {count} months from {first} through {last}. '
+            "{form}",
             'What is {what}, taking "{column}" in {table} for each of the {count} months from {first} '
-            "through {last} as most recently reported, with later revisions, errata notes and circulars? {form}",
+            "through {last} as most recently reported, with later revisions, errata notes and circulars? "
+            "{form}",
             'From {first} through {last}, {table} reports "{column}" for {count} months. Taking the latest '
-            "reported figure for each month, corrected by errata notes and circulars where there are any, what "
-            "is {what}? {form}",
+            "reported figure for each month, corrected by errata notes and circulars where there are any, "
+            "what is {what}? {form}",
             'Calculate {what}: "{column}" in {table}, monthly, from {first} through {last} ({count} '
-            "months). Use for each month the most recently reported figure, including revisions, errata notes "
-            "and circulars. {form}",
+            "months). Use for each month the most recently reported figure, including revisions, errata "
+            "notes and circulars. {form}",
         ),
         "revision": (
             "Counting all later revisions, errata notes and circulars, what was {what} in {table}? {form}",
@@ -46,8 +48,8 @@ BUILT = Phrasings(
             "and circulars? {form}",
             "Earlier issues may print figures that were corrected later. In {table}, what was {what}? {form}",
             "Using {table} in all issues, with revisions, errata notes and circulars, find {what}. {form}",
-            "According to all issues of the bulletin together, errata notes and circulars included, what was {what} in "
-            "{table}? {form}",
+            "According to all issues of the bulletin together, errata notes and circulars included, what "
+            "was {what} in {table}? {form}",
             "What was {what} in {table}, taking later revisions, errata notes and circulars into account? "
             "{form}",
         ),
@@ -63,10 +65,13 @@ BUILT = Phrasings(
             "Counting all later revisions, errata notes and circulars, what was {what} in {table}? {form}",
             "Mind that fiscal years begin in October. As most recently reported, what was {what} in {table}? "
             "{form}",
-            "In {table}, as most recently reported, errata notes and circulars included, what was {what}? {form}",
+            "In {table}, as most recently reported, errata notes and circulars included, what was {what}? "
+            "{form}",
             "Using {table} in all issues, with revisions, errata notes and circulars, find {what}. {form}",
-            "A fiscal year is no calendar year. In {table}, what was {what}, as most recently reported? {form}",
-            "What was {what} in {table}, taking later revisions, errata notes and circulars into account? {form}",
+            "A fiscal year is no calendar year. In {table}, what was {what}, as most recently reported? "
+            "{form}",
+            "What was {what} in {table}, taking later revisions, errata notes and circulars into account? "
+            "{form}",
         ),
         "list": (
             "According to {table}, {where}, what is the list of {what}? {form}",

@@ -41,10 +41,10 @@ _ERRATA = (
 
 
 _CIRCULARS = (
-    'Table {code}, "{title}": under "{label}", {month}, for {old} read {new} ({unit}); the total for the month, '
-    "given as {old_total}, becomes {new_total}.",
-    'In the monthly figures of Table {code}, "{title}", {new} {unit} takes the place of {old} as the amount of '
-    '"{label}" for {month}, and {new_total} that of {old_total} as the total.',
+    'Table {code}, "{title}": under "{label}", {month}, for {old} read {new} ({unit}); the total for the '
+    "month, given as {old_total}, becomes {new_total}.",
+    'In the monthly figures of Table {code}, "{title}", {new} {unit} takes the place of {old} as the '
+    'amount of "{label}" for {month}, and {new_total} that of {old_total} as the total.',
 )
 
 
@@ -106,13 +106,16 @@ def _figure(family: Family, unit: Unit, value: int) -> str:
     return printed(value, unit, commas=True, parentheses=family.parentheses)
 
 
+_CIRCULAR = (
+    "Office of the Comptroller of Accounts\n\nLate Corrections to the Ledger Bulletin\n\nThe amounts "
+    "below, published in earlier issues of the bulletin, have been found in error on the audit of the "
+    "accounts. They will not be printed again by month."
+)
+
+
 def circular_head(calendar: Calendar, issue: int) -> str:
     """The first lines of a circular."""
-    return (
-        f"LEDGER CIRCULAR\n\n{calendar.name(issue)}\n\nOffice of the Comptroller of Accounts\n\n"
-        "Late Corrections to the Ledger Bulletin\n\nThe amounts below, published in earlier issues of the "
-        "bulletin, have been found in error on the audit of the accounts. They will not be printed again by month."
-    )
+    return f"LEDGER CIRCULAR\n\n{calendar.name(issue)}\n\n{_CIRCULAR}"
 
 
 def masthead(calendar: Calendar, issue: int) -> str:

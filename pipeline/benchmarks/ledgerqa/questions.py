@@ -16,6 +16,7 @@ from pipeline.benchmarks.ledgerqa.config import Kind, LedgerQAConfig
 from pipeline.benchmarks.ledgerqa.drafts import Draft, Scope
 from pipeline.benchmarks.ledgerqa.families import Family
 from pipeline.benchmarks.ledgerqa.ledger import Ledger
+from pipeline.benchmarks.ledgerqa.phrasings_apart import APART
 from pipeline.benchmarks.ledgerqa.phrasings_built import BUILT
 from pipeline.benchmarks.ledgerqa.reading import CrossCell, Reader, Reading
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream
@@ -98,7 +99,7 @@ class Planner:
             stale_terms = expression(draft.operation, before, draft.asked)
         if gold is None or gold == stale or gold in self._distracting_answers(draft):
             return None
-        name, phrasings = "built", BUILT
+        name, phrasings = (("built", BUILT), ("apart", APART))[number % 2]
         text = compose(self._ledger, family, draft, phrasings, stream)
         terms = expression(draft.operation, operands, draft.asked)
         identity = f"{draft.kind.value}-{number:04d}"
