@@ -56,6 +56,11 @@ class RunFolder:
         return self.path / "journal"
 
     @property
+    def judgements(self) -> Path:
+        """`judgements.jsonl`: what judges replied, as it came; appended to by whoever scores."""
+        return self.path / "judgements.jsonl"
+
+    @property
     def tables(self) -> Path:
         """`tables/TABLE/part-*.parquet`, and `tables/commits/` which names the parts that count."""
         return self.path / "tables"

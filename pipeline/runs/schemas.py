@@ -189,7 +189,7 @@ TABLES: dict[str, pa.Schema] = {
             ("scorer", pa.string(), "the scorer that asked"),
             ("repeat", pa.int32(), "from 1"),
             ("model", pa.string(), "the judge: as the server names it, else as asked of the server"),
-            ("prompt_sha256", pa.string(), "of the messages it was sent"),
+            ("prompt_sha256", pa.string(), "of what it was sent: model, sampling, messages"),
             ("verdict", pa.string(), "correct or incorrect; null if none could be read"),
             ("reply", pa.string(), "its reply, verbatim; null if there was none"),
             ("prompt_tokens", pa.int64(), "as the server counts them"),
