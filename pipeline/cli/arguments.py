@@ -41,7 +41,7 @@ def add_documents(parser: ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="DIR",
-        help="a folder; all text files below it are documents (repeat it for several)",
+        help="a folder; all text, PDF and HTML files below it are documents (repeat it for several)",
     )
 
 
