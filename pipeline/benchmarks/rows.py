@@ -133,7 +133,7 @@ def _parquet(path: Path, needed: Sequence[str]) -> Iterator[Row]:
 
     number = 0
     try:
-        with pq.ParquetFile(path) as file:
+        with path.open("rb") as opened, pq.ParquetFile(opened) as file:
             _check_header(path, file.schema_arrow.names, needed)
             batches = file.iter_batches(batch_size=_FEW)
             for number, cells in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):

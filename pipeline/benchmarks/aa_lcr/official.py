@@ -51,6 +51,8 @@ def _set(row: Row, texts: Texts, documents: Path) -> DocumentSet:
     names = [normal(name.strip()) for name in row.text(FILES).split(";") if name.strip()]
     if twice := next((name for number, name in enumerate(names) if name in names[:number]), None):
         raise row.error(FILES, f"{twice!r} is named twice")
+    if not names:
+        raise row.error(FILES, "no file is named")
     held = []
     for name in names:
         if not _is_name(name):

@@ -33,7 +33,7 @@ def normal(name: str) -> str:
 def opened(place: Path) -> Iterator[Texts]:
     """Open an archive or a folder of texts.
 
-    Raises `BenchmarkError`: it is neither, can't be read, or holds two files of one name or one outside of it.
+    Raises `BenchmarkError`: it is neither, can't be read, or holds two files of one name or one outside.
     """
     if place.is_dir():
         yield _folder(place / ROOT if (place / ROOT).is_dir() else place)
