@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -151,8 +151,8 @@ class _Worker:
         return _write_issue(cls.plan, *job, cls.folder)
 
 
-def _write_issue(planned: Plan, issue: int, places: Iterable[Place], folder: Path) -> list[Written]:
-    return [_write_document(printed, places, folder) for printed in planned.render(issue)]
+def _write_issue(planned: Plan, issue: int, places: Collection[Place], folder: Path) -> list[Written]:
+    return [_write_document(printed, places, folder) for printed in planned.render(issue, places)]
 
 
 def _write_document(printed: Printed, places: Iterable[Place], folder: Path) -> Written:

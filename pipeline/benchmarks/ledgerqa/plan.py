@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import isqrt
 
@@ -9,6 +10,8 @@ from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.ledgerqa.dates import Calendar
 from pipeline.benchmarks.ledgerqa.families import Families
 from pipeline.benchmarks.ledgerqa.ledger import Ledger, Rates
+from pipeline.benchmarks.ledgerqa.noise import Noise
+from pipeline.benchmarks.ledgerqa.reading import Place
 from pipeline.benchmarks.ledgerqa.rendering import Printed, prose_bytes, render, table
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
 from pipeline.errors import BenchmarkError
@@ -26,11 +29,13 @@ class Plan:
 
     ledger: Ledger
     paragraphs: int
+    noise_percent: int
 
-    def render(self, issue: int) -> list[Printed]:
-        """The documents of an issue's date, with its share of the paragraphs."""
+    def render(self, issue: int, kept: Collection[Place]) -> list[Printed]:
+        """The documents of an issue's date, with its share of the paragraphs; `kept` figures are read well."""
         before, after = (self.paragraphs * at // self.ledger.calendar.issues for at in (issue, issue + 1))
-        return render(self.ledger, issue, after - before)
+        noise = Noise(self.noise_percent, kept) if self.noise_percent else None
+        return render(self.ledger, issue, after - before, noise)
 
 
 def plan(config: LedgerQAConfig) -> Plan:
@@ -52,7 +57,8 @@ def plan(config: LedgerQAConfig) -> Plan:
     sample = range(0, calendar.issues, max(calendar.issues // _SAMPLE, 1))
     bare = sum(len(each.text.encode()) for issue in sample for each in render(ledger, issue, 0))
     room = (size * len(sample) - bare) * calendar.issues
-    return Plan(ledger, max(room // (prose_bytes(ledger) * len(sample)), 0))
+    paragraphs = max(room // (prose_bytes(ledger) * len(sample)), 0)
+    return Plan(ledger, paragraphs, config.noise_percent)
 
 
 def _check(config: LedgerQAConfig) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from pipeline.benchmarks.ledgerqa import prose
 from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
 from pipeline.benchmarks.ledgerqa.ledger import Event, Figures, Ledger, Notice
+from pipeline.benchmarks.ledgerqa.noise import Noise
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
 
 Noted = Sequence[tuple[Family, Event]]
@@ -46,9 +47,13 @@ class Printed:
     circular: bool = False
 
 
-def render(ledger: Ledger, issue: int, paragraphs: int) -> list[Printed]:
-    """An issue with so many paragraphs between its tables, and the circular of its date if there is one."""
-    builder = _Builder(pages=Stream(ledger.key, Purpose.rendering, issue).chance(_SCANNED_PERCENT))
+def render(ledger: Ledger, issue: int, paragraphs: int, noise: Noise | None = None) -> list[Printed]:
+    """An issue with so many paragraphs between its tables, and the circular of its date if there is one.
+
+    A scan shows its pages, and what `noise` makes of its figures.
+    """
+    scanned = Stream(ledger.key, Purpose.rendering, issue).chance(_SCANNED_PERCENT)
+    builder, noise = _Builder(pages=scanned), noise if scanned else None
     families = [ledger.family(number) for number in range(ledger.families)]
     builder.add(prose.masthead(ledger.calendar, issue))
     builder.add("Contents")
@@ -65,7 +70,7 @@ def render(ledger: Ledger, issue: int, paragraphs: int) -> list[Printed]:
         if family.unit_change == issue:
             builder.add(prose.unit_notice(family))
         for restated in (False, True) if family.entities and ledger.restates(family, issue) else (False,):
-            text, body, figures = table(ledger, family, issue, restated)
+            text, body, figures = table(ledger, family, issue, restated, noise)
             tables.append(PrintedTable(family.number, restated, builder.add(text) + body))
             noted.extend((family, event) for event in figures.noted)
     notes = _errata(builder, ledger, [at for at in noted if at[1].notice is Notice.erratum])
@@ -74,7 +79,9 @@ def render(ledger: Ledger, issue: int, paragraphs: int) -> list[Printed]:
     return [*documents, _circular(ledger, issue, late)] if late else documents
 
 
-def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) -> tuple[str, int, Figures]:
+def table(
+    ledger: Ledger, family: Family, issue: int, restated: bool = False, noise: Noise | None = None
+) -> tuple[str, int, Figures]:
     """A table from title to footnotes, where its body starts, and its figures."""
     if family.entities:
         figures = ledger.cross(family, issue - restated, restated)
@@ -94,7 +101,13 @@ def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) ->
         f"TABLE {family.code}.—{family.title}{again}\n\n({line} {unit.word}s of dollars{signs})\n\n"
         f"{_header(family)}"
     )
-    body = _body(family, unit, ledger.row_labels(family, issue), figures)
+    cells = _cells(family, unit, figures)
+    columns = figures.values.shape[1]
+    if noise is not None:
+        cells = noise.misread(family, issue, restated, map(str, cells), columns)
+    line = " | %s" * columns + " |"
+    labels = f"{line}\n| ".join(ledger.row_labels(family, issue))
+    body = f"| {labels}{line}" % tuple(cells)
     return f"{head}{body}\n\n{_foot(family, bool(figures.revised))}", len(head), figures
 
 
@@ -109,24 +122,36 @@ def _header(family: Family) -> str:
     return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
 
 
-def _body(family: Family, unit: Unit, labels: list[str], figures: Figures) -> str:
+def _cells(family: Family, unit: Unit, figures: Figures) -> list[Any]:
+    """What stands in the cells, row by row."""
     columns = figures.values.shape[1]
     values: list[int] = figures.values.ravel().tolist()
     cells: list[Any] = _decimals(values, unit.places) if unit.places else values[:]
     if family.parentheses:
-        cells = [printed(value, unit, parentheses=True) for value in values]
+        _parenthesise(cells)
     for row, column in figures.revised:
         at = row * columns + column
         cells[at] = f"{printed(values[at], unit, commas=True, parentheses=family.parentheses)} r"
-    line = " | %s" * columns + " |"
-    between = f"{line}\n| "
-    return f"| {between.join(labels)}{line}" % tuple(cells)
+    return cells
 
 
 def _decimals(values: list[int], places: int) -> list[str]:
-    """The values as `printed` has them, many at a time; a double holds more digits than a figure has."""
+    """The values as `printed` has them, many at a time."""
     scale = 10**places
-    return (f"%.{places}f " * len(values) % tuple([value / scale for value in values])).split()
+    parts = [part for value in values for part in divmod(abs(value), scale)]
+    cells = (f"%d.%0{places}d " * len(values) % tuple(parts)).split()
+    if min(values) < 0:
+        for at, value in enumerate(values):
+            if value < 0:
+                cells[at] = f"-{cells[at]}"
+    return cells
+
+
+def _parenthesise(cells: list[Any]) -> None:
+    for at, cell in enumerate(cells):
+        text = str(cell)
+        if text.startswith("-"):
+            cells[at] = f"({text[1:]})"
 
 
 def _foot(family: Family, revised: bool) -> str:
