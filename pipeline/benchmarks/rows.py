@@ -5,6 +5,7 @@ CSV, JSON Lines and Parquet: whatever the file, a row is the same.
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def csv_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
     Raises `BenchmarkError`: the file can't be read, is no UTF-8 CSV, has no rows or lacks a `needed` column;
     a needed cell is blank, a `key` occurs twice, or a row has more cells than columns.
     """
-    yield from _checked(path, _csv(path, needed), needed, key)
+    yield from checked(path, _csv(path, needed), needed, key)
 
 
 def json_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
@@ -66,12 +67,12 @@ def json_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
 
     Raises `BenchmarkError` as `csv_rows` does. A needed cell may be any JSON value but null and blank text.
     """
-    yield from _checked(path, _json(path), needed, key)
+    yield from checked(path, _json(path), needed, key)
 
 
 def parquet_rows(path: Path, needed: Sequence[str], key: str | None = None) -> Iterator[Row]:
     """Yield the rows of a Parquet file, a few at a time. Raises `BenchmarkError` as `csv_rows` does."""
-    yield from _checked(path, _parquet(path, needed), needed, key)
+    yield from checked(path, _parquet(path, needed), needed, key)
 
 
 def unreadable(path: Path, error: OSError) -> BenchmarkError:
@@ -102,6 +103,8 @@ def _check_header(path: Path, header: Sequence[str], needed: Sequence[str]) -> N
     if missing := [column for column in needed if column not in header]:
         found = ", ".join(header) or "none"
         raise BenchmarkError(f"{path}, row 0: missing column {', '.join(missing)}; the header has: {found}")
+    if twice := [column for column in header if column.strip() and header.count(column) > 1]:
+        raise BenchmarkError(f"{path}, row 0: column {twice[0]} is there twice; rename or drop one")
 
 
 def _json(path: Path) -> Iterator[Row]:
@@ -109,6 +112,7 @@ def _json(path: Path) -> Iterator[Row]:
     try:
         with path.open("rb") as file:
             for line_number, line in enumerate(file, start=1):
+                line = line.removeprefix(codecs.BOM_UTF8) if line_number == 1 else line
                 if not line.strip():
                     continue
                 number += 1
@@ -144,8 +148,11 @@ def _parquet(path: Path, needed: Sequence[str]) -> Iterator[Row]:
         raise unreadable(path, error) from error
 
 
-def _checked(path: Path, rows: Iterator[Row], needed: Sequence[str], key: str | None) -> Iterator[Row]:
-    """Refuse blank cells and a key that an earlier row has: they would be scored as wrong answers."""
+def checked(path: Path, rows: Iterator[Row], needed: Sequence[str], key: str | None) -> Iterator[Row]:
+    """Yield the rows of `path`, refused where a needed cell is blank, or a key is an earlier row's.
+
+    Such a row would be scored as a wrong answer. Raises `BenchmarkError`, also if there is no row.
+    """
     seen: dict[str, int] = {}
     number = 0
     for number, row in enumerate(rows, start=1):
