@@ -15,6 +15,7 @@ from pipeline.backbone.config import (
     ProcessConfig,
 )
 from pipeline.benchmarks.aa_lcr.config import AALCRConfig
+from pipeline.benchmarks.custom import CustomConfig
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
@@ -71,6 +72,7 @@ def run_schemas() -> dict[str, Any]:
         "embedded": EmbeddedConfig,
         "ledgerqa": LedgerQAConfig,
         "aa_lcr": AALCRConfig,
+        "custom": CustomConfig,
         "officeqa": OfficeQAConfig(documents=MISSING),
         "cluster": ClusterConfig,
         "no_judge": JudgeConfig,
