@@ -77,7 +77,7 @@ def run(spec: RunSpec, progress: Progress | None = None) -> RunResult:
     plan = plan_run(spec, library)
     folder.create()
     with Lease(folder) as lease, _logged(folder):
-        _store(folder, spec, plan, library)
+        store_run(folder, spec, plan, library)
         tables.prune(folder.path)
         return _Invocation(spec, folder, plan, library, lease, progress).result()
 
@@ -237,7 +237,7 @@ def _check(spec: RunSpec) -> None:
         raise ConfigError(f"actors.cpus is {actors.cpus}: give a positive number")
 
 
-def _store(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> None:
+def store_run(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> None:
     """Merge the plan into the folder; a new one gets its `run.json`."""
     if folder.record.exists():
         record = folder.read_record()

@@ -66,6 +66,21 @@ GOLD = _table(
     ("tolerance", pa.float64(), "the question's own relative tolerance"),
 )
 
+PLANTED = _table(
+    "planted",
+    EPISODE_ID,
+    ("task_id", pa.string(), "the task"),
+    ("arm", pa.string(), "the arm whose transcript form it has"),
+    ("seed", pa.int64(), "tells the episodes of a task and arm apart, in no order"),
+    ("fault", pa.string(), "right, unread, stale, arithmetic or form"),
+    ("e1", pa.bool_(), "the evidence was read"),
+    ("e2", pa.bool_(), "it is what was kept and used"),
+    ("e3", pa.bool_(), "the answer follows from what was used, in the form asked"),
+    ("failure_kind", pa.string(), "not_read, outdated, miscalculated, wrong_unit, …; empty for right"),
+    ("note", pa.string(), "the failure in words"),
+    ("transcript", pa.string(), "the file that holds it; null where it is in the journal and the tables"),
+)
+
 TABLES: dict[str, pa.Schema] = {
     schema.metadata[b"longharness.table"].decode(): schema
     for schema in (

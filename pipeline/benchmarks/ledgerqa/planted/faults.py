@@ -20,9 +20,9 @@ from pipeline.benchmarks.ledgerqa.planted.questions import (
     in_form_of,
 )
 from pipeline.benchmarks.ledgerqa.streams import Stream
-from pipeline.benchmarks.scorers import load_scorer
+from pipeline.benchmarks.scorers import is_judged, load_scorer
 from pipeline.benchmarks.tasks import Gold
-
+from pipeline.protocols import AnswerFormat
 
 _UNSIGNED = ("share", "ratio", "geometric_mean", "sample_deviation", "population_deviation")
 
@@ -103,11 +103,18 @@ class _Draft:
 
 
 class Planter:
-    """Plants faults in questions over one corpus. `scorers` are import paths."""
+    """Plants faults in questions over one corpus.
 
-    def __init__(self, figures: Figures, scorers: Sequence[str]) -> None:
+    `scorers` are import paths; `admits` says whether an answer has a form that an arm may end with.
+    """
+
+    def __init__(
+        self, figures: Figures, scorers: Sequence[str], admits: Callable[[AnswerFormat, str], bool]
+    ) -> None:
         self._figures = figures
-        self._scorers = [load_scorer(path) for path in scorers]
+        self._admits = admits
+        loaded = [load_scorer(path) for path in scorers]
+        self._scorers = [scorer for scorer in loaded if not is_judged(scorer)]
 
     def plant(self, question: Question, fault: Fault, choice: Stream) -> Plant | Skipped:
         """A plant of `fault` in `question`; of the ways to have it, `choice` takes one."""
@@ -125,6 +132,8 @@ class Planter:
             Fault.form: self._form,
         }
         found = plants[fault](question, worked, figures, choice)
+        if not isinstance(found, str) and not self._admits(question.task.view.answer_format, found.answer):
+            found = "its answer has not the form that is asked"
         return Skipped(question.id, fault, found) if isinstance(found, str) else found
 
     def _scored(self, question: Question, answer: str) -> set[float | None]:
@@ -147,7 +156,7 @@ class Planter:
         self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
     ) -> Plant | str:
         outdated = self._figures.outdated(question)
-        candidates: list[tuple[str, Sequence[Figure]]] = []
+        candidates: list[tuple[str, tuple[Figure, ...]]] = []
         if outdated and not _shows(outdated, question):
             candidates.append(("the issues that tell the revised figure are never read", outdated))
         first = not choice.chance(50)
@@ -159,8 +168,7 @@ class Planter:
             answer = _answer(question, worked, other)
             if answer is not None and self._scored(question, answer) == {0.0}:
                 expression = _expression(question, worked, other)
-                read = tuple(other)
-                return Plant(question, Fault.unread, "not_read", note, read, (), expression, answer)
+                return Plant(question, Fault.unread, "not_read", note, other, (), expression, answer)
         return "no table near by gives an answer that is scored 0 throughout"
 
     def _stale(
@@ -201,6 +209,8 @@ class Planter:
     ) -> Plant | str:
         """A plant of the first of the drafts, in a drawn order, that is scored 0 throughout."""
         for draft in choice.sample(drafts, len(drafts)):
+            if not self._admits(question.task.view.answer_format, draft.answer):
+                continue
             if draft.answer != question.answer and self._scored(question, draft.answer) == {0.0}:
                 return Plant(
                     question, fault, draft.kind, draft.note, figures, (), draft.expression, draft.answer

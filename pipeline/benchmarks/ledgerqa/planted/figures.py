@@ -80,7 +80,7 @@ class Figures:
     def nearby(self, question: Question) -> Iterator[tuple[Figure, ...]]:
         """The figures at the same places of other tables, one table after the other, likeliest first.
 
-        First come tables of the same issues with the same rows and columns, then any others of the issues that
+        First come tables of the same issues with the same rows and columns, then others of the issues that
         have the rows, then the table itself in other issues. None of them shows a figure of the gold.
         """
         anchors = [self._anchor(question, operand) for operand in question.operands]

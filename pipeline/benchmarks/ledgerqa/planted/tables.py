@@ -106,16 +106,15 @@ class Tables:
         return None
 
     def around(self, span: Span) -> Range:
-        """What a reader reads to see a span: its table, else its paragraph."""
+        """What a reader reads to see a span: its table, else the passage that a search would name."""
         if table := self.holding(span):
             return table.where
-        length = self.corpus.length(self.number(span.document))
-        begin, end = max(0, span.start - 4_096), min(length, span.end + 4_096)
-        text = self.text(Range(span.document, begin, end))
-        first = text.rfind("\n\n", 0, span.start - begin)
-        last = text.find("\n\n", span.end - begin)
-        start = begin if first < 0 else begin + first + 2
-        return Range(span.document, start, end if last < 0 else begin + last)
+        number = 0
+        while passage := self.corpus.passage(f"{span.document}#{number}"):
+            if passage.start <= span.start < passage.end:
+                return Range(span.document, passage.start, max(passage.end, span.end))
+            number += 1
+        raise BenchmarkError(f"the gold names {span}, which is beyond the document's end")
 
     def _of(self, document: str) -> Sequence[PrintedTable]:
         number = self.number(document)
