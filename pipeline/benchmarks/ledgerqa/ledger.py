@@ -265,7 +265,8 @@ class Ledger:
         """One to four changes of a period's figures: row, column and by how much."""
         stream = Stream(family.key, Purpose.restatement, issue, 1)
         changes = []
-        for cell in stream.sample(range(family.levels.size), stream.between(1, 4)):
+        cells = dict.fromkeys(stream.below(family.levels.size) for _ in range(stream.between(1, 4)))
+        for cell in cells:
             row, column = divmod(cell, family.levels.shape[1])
             size = max(int(values[row, column]) * stream.between(2, 9) // 100, 1)
             changes.append((row, column, size if stream.chance(50) else -size))

@@ -32,7 +32,7 @@ class Plan:
     noise_percent: int
 
     def render(self, issue: int, kept: Collection[Place]) -> list[Printed]:
-        """The documents of an issue's date, with its share of the paragraphs; `kept` figures are read well."""
+        """The documents of an issue's date, with its share of paragraphs; `kept` figures are read well."""
         before, after = (self.paragraphs * at // self.ledger.calendar.issues for at in (issue, issue + 1))
         noise = Noise(self.noise_percent, kept) if self.noise_percent else None
         return render(self.ledger, issue, after - before, noise)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pipeline.benchmarks.ledgerqa.dates import MONTHS, Calendar, month_name
 from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
 from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger, Notice
-from pipeline.benchmarks.ledgerqa.streams import Stream
+from pipeline.benchmarks.ledgerqa.streams import Stream, derive
 
 _HEADINGS = ("Review of Operations", "Financing Notes", "Administrative Announcements", "Market Notes")
 _SENTENCES = (
@@ -63,16 +63,26 @@ def paragraph(stream: Stream) -> str:
 
 @lru_cache(maxsize=len(_SENTENCES) * _VARIETIES)
 def _sentence(number: int, variety: int) -> str:
-    stream = Stream(variety, number)
+    word, month = divmod(derive(variety, number), len(MONTHS))
+    word, day = divmod(word, 16)
+    word, count = divmod(word, 49)
+    word, large = divmod(word, 85)
+    word, other = divmod(word, 85)
+    word, rate = divmod(word, 900)
     return _SENTENCES[number].format(
-        month=stream.pick(MONTHS),
-        day=stream.between(4, 19),
-        number=stream.between(12, 60),
-        large=50 * stream.between(11, 95),
-        other=50 * stream.between(11, 95),
-        rate=f"{stream.between(2, 10)}.{stream.between(0, 99):02d}",
-        second_rate=f"{stream.between(2, 10)}.{stream.between(0, 99):02d}",
+        month=MONTHS[month],
+        day=4 + day,
+        number=12 + count,
+        large=50 * (11 + large),
+        other=50 * (11 + other),
+        rate=_rate(rate),
+        second_rate=_rate(word % 900),
     )
+
+
+def _rate(hundredths: int) -> str:
+    whole, part = divmod(hundredths, 100)
+    return f"{2 + whole}.{part:02d}"
 
 
 def unit_notice(family: Family) -> str:
@@ -84,15 +94,14 @@ def note(ledger: Ledger, family: Family, event: Event) -> tuple[str, int, int]:
     """A note of an event, and where in it the corrected figure and the corrected total start."""
     unit = family.unit_at(event.issue)
     new = ledger.month_values(family, event.month, event.issue)
-    old = ledger.month_values(family, event.month, event.issue - 1)
     fields = {
         "code": family.code,
         "title": family.title,
         "label": family.columns[event.column].label,
         "month": month_name(event.month),
         "unit": f"{unit.word} dollars",
-        "old": _figure(family, unit, int(old[event.column])),
-        "old_total": _figure(family, unit, int(old[-1])),
+        "old": _figure(family, unit, int(new[event.column]) - event.delta),
+        "old_total": _figure(family, unit, int(new[-1]) - event.delta),
     }
     notes = _ERRATA if event.notice is Notice.erratum else _CIRCULARS
     before, rest = Stream(family.key, event.month).pick(notes).split("{new}")

@@ -127,8 +127,10 @@ def _cells(family: Family, unit: Unit, figures: Figures) -> list[Any]:
     columns = figures.values.shape[1]
     values: list[int] = figures.values.ravel().tolist()
     cells: list[Any] = _decimals(values, unit.places) if unit.places else values[:]
-    if family.parentheses:
-        _parenthesise(cells)
+    if family.concept.signed:
+        for at, value in enumerate(values):
+            if value < 0:
+                cells[at] = printed(value, unit, parentheses=family.parentheses)
     for row, column in figures.revised:
         at = row * columns + column
         cells[at] = f"{printed(values[at], unit, commas=True, parentheses=family.parentheses)} r"
@@ -136,22 +138,10 @@ def _cells(family: Family, unit: Unit, figures: Figures) -> list[Any]:
 
 
 def _decimals(values: list[int], places: int) -> list[str]:
-    """The values as `printed` has them, many at a time."""
+    """The values, without their signs, as `printed` has them, many at a time."""
     scale = 10**places
     parts = [part for value in values for part in divmod(abs(value), scale)]
-    cells = (f"%d.%0{places}d " * len(values) % tuple(parts)).split()
-    if min(values) < 0:
-        for at, value in enumerate(values):
-            if value < 0:
-                cells[at] = f"-{cells[at]}"
-    return cells
-
-
-def _parenthesise(cells: list[Any]) -> None:
-    for at, cell in enumerate(cells):
-        text = str(cell)
-        if text.startswith("-"):
-            cells[at] = f"({text[1:]})"
+    return (f"%d.%0{places}d " * len(values) % tuple(parts)).split()
 
 
 def _foot(family: Family, revised: bool) -> str:
