@@ -13,6 +13,15 @@ def add_overrides(parser: ArgumentParser, composed: bool = True) -> None:
     parser.add_argument(
         "overrides", nargs="*", metavar="KEY=VALUE", help="configuration, e.g. harness.budget.turns=20"
     )
+    add_config_dirs(parser)
+    if composed:
+        parser.add_argument(
+            "--cfg", choices=["job"], help="print the resolved configuration as YAML, and do nothing else"
+        )
+
+
+def add_config_dirs(parser: ArgumentParser) -> None:
+    """Add `--config-dir DIR`, as often as one likes."""
     parser.add_argument(
         "--config-dir",
         dest="config_dirs",
@@ -22,10 +31,6 @@ def add_overrides(parser: ArgumentParser, composed: bool = True) -> None:
         metavar="DIR",
         help="search this folder for options of config groups, too",
     )
-    if composed:
-        parser.add_argument(
-            "--cfg", choices=["job"], help="print the resolved configuration as YAML, and do nothing else"
-        )
 
 
 def add_json(parser: ArgumentParser) -> None:

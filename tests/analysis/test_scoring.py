@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.analysis import Scored, score, score_lines
-from pipeline.benchmarks.scorers import load_scorer, officeqa
+from pipeline.analysis import Scored, Tally, score, score_lines
+from pipeline.benchmarks.scorers import Scorer, is_judged, load_scorer, officeqa
 from pipeline.errors import BenchmarkError, ConfigError, RunError
 from pipeline.runs import tables
 from tests.analysis.conftest import SCORER, MakeRun, episode, owed
@@ -18,6 +18,13 @@ from tests.analysis.conftest import SCORER, MakeRun, episode, owed
 def values(folder: Path, metric: str) -> dict[str, tuple[float, str]]:
     rows = tables.read(folder, "scores").to_pylist()
     return {row["episode_id"]: (row["value"], row["reason"]) for row in rows if row["metric"] == metric}
+
+
+def ruled(path: str) -> Scorer:
+    """Return the scorer at `path`, which needs no judge."""
+    scorer = load_scorer(path)
+    assert not is_judged(scorer)
+    return scorer
 
 
 def test_finished_episodes_are_scored_and_owed_ones_counted(make_run: MakeRun) -> None:
@@ -29,7 +36,8 @@ def test_finished_episodes_are_scored_and_owed_ones_counted(make_run: MakeRun) -
             owed("qwen", "t2", 1),
         ]
     )
-    assert score(folder) == Scored(episodes=3, no_answer=1, errors=0, owed=1)
+    tally = Tally("officeqa", "2026-06-13", episodes=3, no_answer=1, errors=0, unscored=0)
+    assert score(folder) == Scored((tally,), owed=1)
     assert values(folder, "exact") == {
         "qwen-t1-0": (0.0, "100 is not in the answer"),
         "qwen-t2-0": (1.0, ""),
@@ -56,12 +64,12 @@ def test_scoring_again_replaces_the_scores(make_run: MakeRun) -> None:
 
 def test_4_4_the_text_of_an_unaccepted_answer_scores_nothing(make_run: MakeRun) -> None:
     folder = make_run([episode("qwen", "t1", 0, "100", status="model_request_failed")])
-    assert score(folder).no_answer == 1
+    assert score(folder).scorers[0].no_answer == 1
 
 
 def test_a_run_without_results_has_an_empty_table(make_run: MakeRun) -> None:
     folder = make_run([owed("qwen", "t1", 0)])
-    assert score(folder) == Scored(0, 0, 0, 1)
+    assert score(folder) == Scored((), owed=1)
     assert tables.read(folder, "scores").num_rows == 0
 
 
@@ -83,7 +91,7 @@ def test_bare_strings_are_scored_line_by_line(tmp_path: Path) -> None:
     path.write_text(
         '{"gold": "100", "answer": "101", "tolerance": 0.01}\n\n{"gold": "100", "answer": "101"}\n', "utf-8"
     )
-    lines = list(score_lines(path, load_scorer(SCORER)))
+    lines = list(score_lines(path, ruled(SCORER)))
     assert [line["score"] for line in lines] == [1.0, 0.0]
     assert lines[0] == {"gold": "100", "answer": "101", "tolerance": 0.01, "score": 1.0}
 
@@ -91,13 +99,13 @@ def test_bare_strings_are_scored_line_by_line(tmp_path: Path) -> None:
 def test_a_scorer_of_episodes_alone_takes_no_bare_strings(tmp_path: Path) -> None:
     judge = SimpleNamespace(NAME="judge")
     with pytest.raises(ConfigError, match="scorer judge scores episodes only"):
-        next(score_lines(tmp_path / "answers.jsonl", judge))  # type: ignore[arg-type]
+        next(score_lines(tmp_path / "answers.jsonl", judge))
 
 
 def test_bare_strings_get_the_official_verdicts(shared: Path) -> None:
     path = shared / "data/reward_vectors.jsonl"
     expected = [json.loads(line)["score"] for line in path.read_text("utf-8").splitlines()]
-    assert [line["score"] for line in score_lines(path, load_scorer(SCORER))] == expected
+    assert [line["score"] for line in score_lines(path, ruled(SCORER))] == expected
 
 
 @pytest.mark.parametrize(
@@ -117,4 +125,4 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(f'{{"gold": "1", "answer": "1"}}\n{line}\n', "utf-8")
     with pytest.raises(BenchmarkError, match=said):
-        list(score_lines(path, load_scorer(SCORER)))
+        list(score_lines(path, ruled(SCORER)))
