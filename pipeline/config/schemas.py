@@ -17,6 +17,7 @@ from pipeline.backbone.config import (
 from pipeline.benchmarks.aa_lcr.config import AALCRConfig
 from pipeline.benchmarks.custom import CustomConfig
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
+from pipeline.benchmarks.longbench_v2.config import LongBenchV2Config
 from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
 from pipeline.harness.config import HarnessConfig
@@ -72,6 +73,7 @@ def run_schemas() -> dict[str, Any]:
         "embedded": EmbeddedConfig,
         "ledgerqa": LedgerQAConfig,
         "aa_lcr": AALCRConfig,
+        "longbench_v2": LongBenchV2Config,
         "custom": CustomConfig,
         "officeqa": OfficeQAConfig(documents=MISSING),
         "cluster": ClusterConfig,
