@@ -11,9 +11,14 @@ from typing import Any
 
 from pipeline.benchmarks.ledgerqa.planted.steps import Trajectory
 from pipeline.benchmarks.ledgerqa.planted.tables import Tables
-from pipeline.benchmarks.ledgerqa.planted.transcripts import direct
+from pipeline.benchmarks.ledgerqa.planted.transcripts import claude_code, codex, direct, rlm
 
 Form = Callable[[Trajectory, Tables, str], Iterator[dict[str, Any]]]
 
-FORMS: Mapping[str, Form] = {"direct": direct.transcript}
+FORMS: Mapping[str, Form] = {
+    "direct": direct.transcript,
+    "rlm": rlm.transcript,
+    "codex": codex.transcript,
+    "claude_code": claude_code.transcript,
+}
 """By arm: from a trajectory, the corpus and the episode's id to records."""
