@@ -29,7 +29,7 @@ SHORT_CHARACTERS = 600_000
 
 
 def lengths(rows: int, long: int, longest: int) -> Iterator[tuple[str, int]]:
-    """Yield each row's `length`, and how many characters its document has: 1.2M, in the middle of the long."""
+    """Yield each row's `length` and how many characters its document has: in the median long one, 1.2M."""
     for number in range(rows):
         if number >= long:
             yield ("short", "medium")[number % 2], SHORT_CHARACTERS

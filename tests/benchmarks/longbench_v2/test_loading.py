@@ -1,4 +1,4 @@
-"""LongBench v2 Long as a benchmark: its questions, corpora and published counts, up to the longest document."""
+"""LongBench v2 Long as a benchmark: its questions, corpora and published counts, and the longest document."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def test_the_option_says_what_is_missing_and_how_to_get_it(
 
 
 def test_memory_is_that_of_a_few_documents_of_the_greatest_length_not_of_the_file() -> None:
-    """Of 16 million characters, 20 MB: 40 short documents more, 26 MB, take nothing more."""
+    """Of 16 million characters: 100 short documents more, 70 MB, take nothing more."""
     peaks = []
-    for rows in ("3", "43"):
+    for rows in ("3", "103"):
         command = [sys.executable, str(BENCH), "--rows", rows, "--long", "3", "--longest", "16e6"]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert "first: 3 long questions" in told
         peaks.append(int(re.findall(r"peak ([\d,]+) MB", told)[0].replace(",", "")))
     assert peaks[0] < 300
-    assert peaks[1] < peaks[0] + 20
+    assert peaks[1] < peaks[0] + 30
