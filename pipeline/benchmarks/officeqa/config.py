@@ -20,13 +20,16 @@ class Rendering(StrEnum):
 
 @dataclass
 class OfficeQAConfig:
-    """A question file and its documents: folders of text, or where they are not there, of parsed JSON.
+    """A question file and its documents: folders of text, PDF and HTML files, or a folder of parsed JSON.
 
-    `parsed` is the folder of JSON files that are written as text in the form `rendering` where `documents`
-    don't exist. `exclude` lists uids whose gold is known to be wrong. They are asked all the same, and marked
-    by the field `excluded`, so that results are reported with and without them; `tasks.where.excluded=no`
-    leaves them out. `published` holds the counts of the published data, and `obtain` tells a user whose files
-    aren't there how to get them.
+    Each is a local path or `hf://datasets/OWNER/NAME[@REVISION]/PATH`; `folder` is for options that look for
+    all of them in one place. Where `documents` are not there, those of the folder `parsed` are rendered as
+    text, in the form `rendering`.
+
+    `exclude` lists uids whose gold is known to be wrong. They are asked all the same, and marked by the field
+    `excluded`, so that results are reported with and without them; `tasks.where.excluded=no` leaves them out.
+    `published` holds the counts of the published data, and `obtain` tells a user whose files aren't there how
+    to get them.
     """
 
     _target_: str = "pipeline.benchmarks.officeqa.load"
@@ -39,4 +42,10 @@ class OfficeQAConfig:
     published: dict[str, int] = field(default_factory=dict)
     allow_other_revision: bool = False
     obtain: str | None = None
-    scorers: list[str] = field(default_factory=lambda: ["pipeline.benchmarks.scorers.officeqa"])
+    folder: str | None = None
+    scorers: list[str] = field(
+        default_factory=lambda: [
+            "pipeline.benchmarks.scorers.officeqa",
+            "pipeline.benchmarks.scorers.officeqa_strict",
+        ]
+    )
