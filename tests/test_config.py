@@ -48,16 +48,18 @@ def test_every_backbone_composes_with_the_serving_it_names(backbone: str) -> Non
 
 @pytest.mark.parametrize("benchmark", options("benchmark"))
 def test_every_benchmark_composes(benchmark: str) -> None:
-    own = ["benchmark.questions=q.csv", "benchmark.documents=[d]"] if benchmark == "officeqa" else []
+    documents = {"officeqa": "[d]", "custom": "d"}.get(benchmark)
+    own = ["benchmark.questions=q.csv", f"benchmark.documents={documents}"] if documents else []
     arm = resolve([f"benchmark={benchmark}", *own]).arms[0]
     assert arm.benchmark_name == arm.benchmark.name == benchmark
 
 
-@pytest.mark.parametrize("benchmark", ["officeqa_full", "officeqa_pro_v1"])
+@pytest.mark.parametrize("benchmark", ["officeqa_full", "officeqa_pro_v1", "officeqa_pro_v2"])
 def test_a_benchmark_whose_files_are_the_users_to_get_says_how(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OFFICEQA_DIR", str(tmp_path))
+    monkeypatch.setenv("OFFICEQA_PRO_V2_DIR", str(tmp_path))
     config = resolve([f"benchmark={benchmark}"]).arms[0].benchmark
     with pytest.raises(BenchmarkError, match="hf download databricks/officeqa") as caught:
         load(config)

@@ -11,7 +11,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pipeline.benchmarks.answer_formats import answer_format
+from pipeline.benchmarks.hub import obtain
 from pipeline.benchmarks.officeqa.config import OfficeQAConfig
+from pipeline.benchmarks.officeqa.provenance import check_sources
+from pipeline.benchmarks.officeqa.texts import text_folders
 from pipeline.benchmarks.revisions import check_counts
 from pipeline.benchmarks.rows import Row, csv_rows
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Task
@@ -27,15 +30,13 @@ def load(config: OfficeQAConfig) -> Benchmark:
 
     Raises `BenchmarkError`, which names file, row and column, and `CorpusError` for a bad document folder.
     """
-    path = Path(config.questions).expanduser()
-    folders = tuple(Path(folder).expanduser() for folder in config.documents)
-    absent = [str(place) for place in (path, *folders) if not place.exists()]
-    if absent and config.obtain:
-        raise BenchmarkError(f"not there: {', '.join(absent)}. {config.obtain}")
+    path = obtain("questions", config.questions, config.obtain).path
+    folders = text_folders(config)
     rows = list(csv_rows(path, COLUMNS, "uid"))
     _check_excluded(path, rows, config.exclude)
     known = {file.id for file in scan(folders)}
     for row in rows:
+        check_sources(row)
         if missing := [name for name in _names(row.text("source_files")) if name not in known]:
             told = f"not among the documents in {', '.join(map(str, folders))}: {', '.join(missing)}"
             raise row.error("source_files", told)

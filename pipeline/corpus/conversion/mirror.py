@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from pipeline.corpus.conversion.pool import each, told
 from pipeline.corpus.documents import File, Progress, scan
 from pipeline.errors import CorpusError
 from pipeline.paths import made_once
@@ -26,10 +25,6 @@ PACKAGES = {
     ".xhtml": ("inscriptis", "lxml"),
 }
 """What reads the files whose names end so; their versions are part of what a text is kept by."""
-
-_TOLD = 10
-_FEW = 4
-"""So many files are not worth processes of their own."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,16 +50,15 @@ def _texts(files: Sequence[File], store: Path, progress: Progress) -> dict[Path,
     texts = {file.path: store / _key(file.path, versions[file.path.suffix.lower()]) for file in files}
     wanted = {folder: path for path, folder in texts.items() if not _whole(folder)}
     problems = []
-    for done, (path, problem) in enumerate(_run(wanted)):
+    jobs = [(path, folder) for folder, path in wanted.items()]
+    for done, (path, problem) in enumerate(each(_convert, jobs)):
         progress("convert", done, len(wanted))
         if problem:
             problems.append(f"{str(path)!r}: {problem}")
     if problems:
-        more = f"\n… and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
         raise CorpusError(
             "documents that can't be converted to text; convert them, or take them out of the folder:\n"
-            + "\n".join(sorted(problems)[:_TOLD])
-            + more
+            f"{told(problems)}"
         )
     for path, folder in texts.items():
         if pages := json.loads((folder / "empty_pages.json").read_bytes()):
@@ -97,17 +91,6 @@ def _key(path: Path, versions: str) -> str:
     except OSError as error:
         raise CorpusError(f"can't read document {str(path)!r}: {error.strerror}") from error
     return content.hexdigest()
-
-
-def _run(wanted: dict[Path, Path]) -> Iterator[tuple[Path, str | None]]:
-    """Yield each file that was converted, and what went wrong; many are shared among processes."""
-    jobs = [(path, folder) for folder, path in wanted.items()]
-    if len(jobs) < _FEW:
-        yield from map(_convert, jobs)
-        return
-    workers = min(os.cpu_count() or 1, len(jobs))
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(_convert, jobs)
 
 
 def _convert(job: tuple[Path, Path]) -> tuple[Path, str | None]:

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.corpus import build
 from pipeline.corpus.config import CorpusConfig
-from pipeline.corpus.conversion import mirror, readable
+from pipeline.corpus.conversion import mirror, pool, readable
 from pipeline.errors import CorpusError
 from tests.corpus.conftest import write
 from tests.corpus.conversion.pdfs import pdf
@@ -72,7 +72,7 @@ def test_a_mirror_that_has_lost_a_text_is_made_again(tmp_path: Path) -> None:
 
 
 def test_many_files_are_converted_as_few_are(tmp_path: Path) -> None:
-    names = [f"{number}.html" for number in range(2 * mirror._FEW)]
+    names = [f"{number}.html" for number in range(2 * pool.FEW)]
     folder = write(tmp_path / "documents", {name: f"<p>Page of {name}</p>" for name in names})
     (found,) = readable([folder], tmp_path / "cache")
     assert [(found / name).read_text() for name in names] == [f"Page of {name}\n" for name in names]
