@@ -122,7 +122,7 @@ class Planter:
         if worked is None:
             return Skipped(question.id, fault, "its expression does not name its operands in order")
         figures = self._figures.right(question)
-        if any(a.value != (b.literal, b.unit) for a, b in zip(figures, question.operands, strict=True)):
+        if any(a.value != (b.literal, b.unit) for a, b in zip(figures, question.facts.operands, strict=True)):
             return Skipped(question.id, fault, "a figure reads otherwise than the gold says")
         plants: dict[Fault, Callable[[Question, Formula, tuple[Figure, ...], Stream], Plant | str]] = {
             Fault.right: self._right,
@@ -174,11 +174,11 @@ class Planter:
     def _stale(
         self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
     ) -> Plant | str:
-        if question.stale_answer is None:
+        if question.facts.stale_answer is None:
             return "none of its figures was revised"
         outdated = self._figures.outdated(question)
         answer = outdated and _answer(question, worked, outdated)
-        if outdated is None or answer != question.stale_answer:
+        if outdated is None or answer != question.facts.stale_answer:
             return "its outdated figures are not told apart"
         if self._scored(question, answer) != {0.0}:
             return "the outdated answer is near enough to score"
@@ -238,7 +238,7 @@ def _values(figures: Sequence[Figure]) -> list[tuple[str, str]]:
 def _expression(question: Question, worked: Formula, figures: Sequence[Figure]) -> str | None:
     """What is to be computed; None where a figure is taken as it stands, and for lists."""
     filled = worked.fill(_values(figures))
-    alone = question.operation == "value" and filled.strip("()") == figures[0].literal
+    alone = question.facts.operation == "value" and filled.strip("()") == figures[0].literal
     return None if question.listed or alone else filled
 
 
@@ -257,10 +257,10 @@ def _list(question: Question, values: Sequence[Decimal | None], worked: Formula)
     if len(known) < len(values):
         return None
     order = list(range(len(known)))
-    if question.operation != "list":
+    if question.facts.operation != "list":
         order.sort(key=lambda at: -known[at])
     items = _items(question.answer)
-    if question.operation == "ranking":
+    if question.facts.operation == "ranking":
         names = {term.operand: name for term, name in zip(worked.terms, items, strict=True)}
         return _joined([names[at] for at in order])
     return _joined([in_form_of(items[0], known[at]) for at in order])
@@ -282,7 +282,7 @@ def _miscalculations(question: Question, worked: Formula, figures: Sequence[Figu
     if len(figures) < 2:
         return
     right = worked.fill(_values(figures))
-    for expression in _wrong_expressions(question.operation, worked.items(_values(figures))):
+    for expression in _wrong_expressions(question.facts.operation, worked.items(_values(figures))):
         value = computed(expression)
         if value is not None:
             note = f"computes {expression} where {right} is asked"
@@ -344,18 +344,18 @@ def _misformings(question: Question, worked: Formula, figures: Sequence[Figure])
     value, gold = computed(right), question.answer
     if value is None:
         return
-    asked = question.task.view.answer_format.unit or "as asked"
+    asked = f"{question.facts.unit}s of dollars" if question.facts.unit else "percent, or as a ratio"
     expression = _expression(question, worked, figures)
     printed = worked.fill(_values(figures), convert=False)
     raw = computed(printed) if printed != right and len({figure.unit for figure in figures}) == 1 else None
     if raw is not None:
-        kept = None if question.operation == "value" else printed
+        kept = None if question.facts.operation == "value" else printed
         note = f"{value} is asked in {asked}; the unit of the tables is kept"
         yield _Draft("wrong_unit", note, kept, in_form_of(gold, raw))
     for scale, times in _scales(question, value):
         note = f"{value} is asked ({asked}); {times} is applied to it"
         yield _Draft("wrong_unit", note, f"({right}) {times}", in_form_of(gold, value * scale))
-    if value and question.operation not in _UNSIGNED:
+    if value and question.facts.operation not in _UNSIGNED:
         other = gold[1:] if gold.startswith("-") else f"-{gold}"
         yield _Draft("wrong_sign", f"{gold} is asked", expression, other)
     whole = value.to_integral_value()
@@ -366,9 +366,9 @@ def _misformings(question: Question, worked: Formula, figures: Sequence[Figure])
 
 def _scales(question: Question, value: Decimal) -> Iterator[tuple[Decimal, str]]:
     """By what a value may be scaled for want of a look at the unit asked."""
-    if question.operation in ("share", "percent_change"):
+    if question.facts.operation in ("share", "percent_change"):
         yield Decimal("0.01"), "/ 100"
-    elif question.operation == "ratio":
+    elif question.facts.operation == "ratio":
         yield Decimal(100), "* 100"
     else:
         yield Decimal(1000), "* 1000"
@@ -378,7 +378,7 @@ def _scales(question: Question, value: Decimal) -> Iterator[tuple[Decimal, str]]
 
 def _list_misformings(question: Question) -> Iterator[_Draft]:
     """A list in another unit or with other signs."""
-    if question.operation == "ranking":
+    if question.facts.operation == "ranking":
         return
     items = _items(question.answer)
     numbers = [Decimal(item) for item in items]

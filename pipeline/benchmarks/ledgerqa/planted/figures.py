@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.benchmarks.ledgerqa.planted.questions import Operand, Question
+from pipeline.benchmarks.ledgerqa.loading import OperandFacts
+from pipeline.benchmarks.ledgerqa.planted.questions import Question
 from pipeline.benchmarks.ledgerqa.planted.steps import Range
 from pipeline.benchmarks.ledgerqa.planted.tables import Cell, PrintedTable, Tables, literal
 from pipeline.benchmarks.tasks import Span
 
-_AGAIN = ", Restated"
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _NAMED = re.compile(r'"([^"]+)"')
 _DATED = re.compile(r"\b([A-Z][a-z]+ [0-9]{4})\b")
@@ -65,14 +65,14 @@ class Figures:
 
     def right(self, question: Question) -> tuple[Figure, ...]:
         """The figures that the answer rests on, in the operands' order."""
-        return tuple(self._right(question, operand) for operand in question.operands)
+        return tuple(self._right(operand) for operand in question.facts.operands)
 
     def outdated(self, question: Question) -> tuple[Figure, ...] | None:
         """The same, each that was revised as it was printed before, where that is known; None if none was."""
         changed = False
         found = []
-        for operand, right in zip(question.operands, self.right(question), strict=True):
-            old = self._before(question, operand)
+        for operand, right in zip(question.facts.operands, self.right(question), strict=True):
+            old = self._before(operand)
             changed = changed or old is not None
             found.append(old or right)
         return tuple(found) if changed else None
@@ -83,7 +83,7 @@ class Figures:
         First come tables of the same issues with the same rows and columns, then others of the issues that
         have the rows, then the table itself in other issues. None of them shows a figure of the gold.
         """
-        anchors = [self._anchor(question, operand) for operand in question.operands]
+        anchors = [self._anchor(operand) for operand in question.facts.operands]
         placed = [anchor for anchor in anchors if anchor is not None]
         if len(placed) < len(anchors):
             return
@@ -116,16 +116,16 @@ class Figures:
             if 0 <= number + step < len(ids):
                 yield ids[number + step]
 
-    def _right(self, question: Question, operand: Operand) -> Figure:
+    def _right(self, operand: OperandFacts) -> Figure:
         table = self.tables.holding(operand.span)
         if table is not None:
             return _figure(table, *_place(table, operand.span))
-        return self._noted(question, operand)
+        return self._noted(operand)
 
-    def _noted(self, question: Question, operand: Operand) -> Figure:
+    def _noted(self, operand: OperandFacts) -> Figure:
         """A figure of a paragraph: named by the table that printed it before, else by what it says."""
         where, span = self.tables.around(operand.span), operand.span
-        before = self._before(question, operand)
+        before = self._before(operand)
         if before is not None:
             names = (before.code, before.title, before.period, before.column, before.row)
         else:
@@ -144,26 +144,24 @@ class Figures:
         last = text.find("\n\n", at)
         return text[first + 2 if first >= 0 else 0 : last if last >= 0 else len(text)]
 
-    def _before(self, question: Question, operand: Operand) -> Figure | None:
-        """The figure as last printed before it was revised."""
+    def _before(self, operand: OperandFacts) -> Figure | None:
+        """The figure as last printed before it was revised; None if it was not, or stood in no table."""
+        if operand.stale is None:
+            return None
         found = None
-        table = self.tables.holding(operand.span)
-        key = _key(table, *_place(table, operand.span)) if table else None
-        paragraph = "" if table else self._paragraph(operand.span)
-        for span in question.task.gold.stale_spans:
-            old = self.tables.holding(span)
-            if old is None:
-                continue
-            row, column = _place(old, span)
-            if _key(old, row, column) == key if key else _told(paragraph, operand.span, old, row, column):
-                found = _figure(old, row, column)
+        for span in operand.stale.spans:
+            table = self.tables.holding(span)
+            if table is not None:
+                figure = _figure(table, *_place(table, span))
+                if figure.value == (operand.stale.literal, operand.stale.unit):
+                    found = figure
         return found
 
-    def _anchor(self, question: Question, operand: Operand) -> tuple[PrintedTable, int, int] | None:
+    def _anchor(self, operand: OperandFacts) -> tuple[PrintedTable, int, int] | None:
         """Table, row and column of an operand; for a note's, where it was printed before."""
         table, span = self.tables.holding(operand.span), operand.span
         if table is None:
-            before = self._before(question, operand)
+            before = self._before(operand)
             if before is None:
                 return None
             table, span = self.tables.holding(before.span), before.span
@@ -174,27 +172,6 @@ def _place(table: PrintedTable, span: Span) -> tuple[int, int]:
     found = table.find(span)
     assert found is not None, f"{table.where} was found by {span}"
     return found
-
-
-def _key(table: PrintedTable, row: int, column: int) -> tuple[str, ...]:
-    """What a figure is, whichever issue prints it."""
-    return table.title.removesuffix(_AGAIN), table.period, table.rows[row].name, table.columns[column]
-
-
-def _told(paragraph: str, span: Span, table: PrintedTable, row: int, column: int) -> bool:
-    """Whether a note speaks of a table's figure: of its table and month, its column or the total."""
-    if table.title not in paragraph or table.rows[row].name not in paragraph:
-        return False
-    total = paragraph.find("total")
-    return _says(paragraph, span, total) == (column == len(table.columns) - 1) and (
-        column == len(table.columns) - 1 or f'"{table.columns[column]}"' in paragraph
-    )
-
-
-def _says(paragraph: str, span: Span, total: int) -> bool:
-    """Whether the quoted figure is the note's total: what stands after the word, whichever comes first."""
-    at = paragraph.rfind(span.quote)
-    return 0 <= total < at and paragraph.find(span.quote) > total
 
 
 def _figure(table: PrintedTable, row: int, column: int) -> Figure:

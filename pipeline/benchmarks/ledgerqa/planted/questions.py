@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from pipeline.benchmarks.ledgerqa.dataset import GOLD
+from pipeline.benchmarks.ledgerqa.loading import Facts, OperandFacts, facts
 from pipeline.benchmarks.tasks import Span, Task
 from pipeline.calculator import evaluate
-from pipeline.errors import BenchmarkError, InvalidOperation
+from pipeline.errors import InvalidOperation
 
 _CONVERSION = re.compile(r" ([*/]) 1000\b(?!\.)")
-
-
-@dataclass(frozen=True)
-class Operand:
-    """A figure that the answer rests on: where it stands, and the other places that print the same."""
-
-    literal: str
-    unit: str
-    span: Span
-    alternates: tuple[Span, ...]
 
 
 @dataclass(frozen=True)
@@ -34,20 +21,17 @@ class Question:
     """A question, and what only its maker knows."""
 
     task: Task
-    operation: str
-    operands: tuple[Operand, ...]
-    expression: str
-    stale_answer: str | None
+    facts: Facts
 
     @property
     def id(self) -> str:
         """The task's id."""
-        return self.task.view.id
+        return self.facts.id
 
     @property
     def answer(self) -> str:
         """The gold answer."""
-        return self.task.gold.answer
+        return self.facts.answer
 
     @property
     def listed(self) -> bool:
@@ -56,40 +40,16 @@ class Question:
 
     def gold_spans(self) -> Iterator[Span]:
         """Every place that prints one of its figures."""
-        for operand in self.operands:
+        for operand in self.facts.operands:
             yield operand.span
             yield from operand.alternates
 
 
 def questions(folder: Path, tasks: Sequence[Task]) -> Iterator[Question]:
-    """Yield the tasks of the dataset in `folder` with their gold in full.
-
-    Raises `BenchmarkError`, naming file and row, where the gold lacks what it takes.
-    """
-    path = folder / GOLD
-    rows: dict[str, Mapping[str, Any]] = {}
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        row = orjson.loads(line)
-        missing = [name for name in ("operands", "expression", "stale_answer") if name not in row]
-        if missing or len(row["operands"]) != len(row["spans"]):
-            raise BenchmarkError(
-                f"{path}, row {number}: {missing[0] if missing else 'operands'!r} is missing or does not go "
-                "with spans: generate the dataset anew with `longharness ledgerqa`"
-            )
-        rows[row["id"]] = row
+    """Yield the tasks of the dataset in `folder` with what is known of them. Raises `BenchmarkError`."""
+    known = facts(folder)
     for task in tasks:
-        yield _question(task, rows[task.view.id])
-
-
-def _question(task: Task, row: Mapping[str, Any]) -> Question:
-    gold = task.gold
-    alternates = gold.alternates or ((),) * len(gold.spans)
-    operands = tuple(
-        Operand(fact["literal"], fact["unit"], span, others)
-        for fact, span, others in zip(row["operands"], gold.spans, alternates, strict=True)
-    )
-    operation = task.fields.get("operation", "value")
-    return Question(task, operation, operands, row["expression"], row["stale_answer"])
+        yield Question(task, known[task.view.id])
 
 
 @dataclass(frozen=True)
@@ -132,7 +92,7 @@ def _conversion(unit: str, wanted: str) -> str:
 
 def formula(question: Question) -> Formula | None:
     """Take a question's expression apart; None if its operands are not found in it."""
-    expression, operands = question.expression, question.operands
+    expression, operands = question.facts.expression, question.facts.operands
     position = expression.find("], [") + 1 if expression.startswith("slope(") else 0
     left = list(range(len(operands)))
     parts, terms, start = [], [], 0
@@ -148,7 +108,7 @@ def formula(question: Question) -> Formula | None:
 
 
 def _next_term(
-    expression: str, position: int, operands: Sequence[Operand], any_order: bool
+    expression: str, position: int, operands: Sequence[OperandFacts], any_order: bool
 ) -> tuple[int, int, int, str] | None:
     """The next term: which operand it is, its range, and the unit it is in after conversion."""
     found = []
