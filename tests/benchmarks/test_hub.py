@@ -12,7 +12,9 @@ import pytest
 
 from pipeline.benchmarks.hub import Obtained, obtain
 from pipeline.errors import BenchmarkError
+from tests.benchmarks.aa_lcr import published as aa_lcr
 from tests.benchmarks.hub_server import COMMIT, Hub, serving
+from tests.benchmarks.longbench_v2 import published as longbench_v2
 
 FILES = {
     "questions.csv": b"uid,question\n",
@@ -34,6 +36,16 @@ print(found.path, found.origin, sep="\\n")
 """
 
 
+LOAD = """
+import sys
+from pipeline.config import resolve
+from pipeline.plugins import locate
+(arm,) = resolve([*sys.argv[1:], "benchmark.allow_other_revision=true"]).arms
+benchmark = locate(arm.benchmark._target_)(arm.benchmark)
+print(len(benchmark.tasks), *benchmark.origins)
+"""
+
+
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Hub]:
     with serving(FILES) as server:
@@ -41,13 +53,18 @@ def hub() -> Iterator[Hub]:
 
 
 def asked(place: str, cache: Path, endpoint: str, **more: str) -> tuple[int, str]:
-    """Obtain `place` in a process of its own: the hub's library reads the environment as it is imported."""
+    """Obtain `place`; return the exit status and what was printed."""
+    return ran([ASK, place], cache, endpoint, **more)
+
+
+def ran(script: list[str], cache: Path, endpoint: str, **more: str) -> tuple[int, str]:
+    """Run a script in a process of its own: the hub's library reads the environment as it is imported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     environment = (
         kept | {"HF_HOME": str(cache), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_TELEMETRY": "1"} | more
     )
     done = subprocess.run(
-        [sys.executable, "-c", ASK, place], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", *script], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode in (0, 2), done.stderr
     return done.returncode, done.stdout.strip()
@@ -142,3 +159,19 @@ def test_without_the_extra_the_error_names_it(tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
     told = refused(f"{PLACE}/texts", tmp_path, "http://127.0.0.1:9", PYTHONPATH=path)
     assert "it is the extra hub: pip install 'longharness[hub]'" in told
+
+
+def test_a_benchmarks_folder_may_be_a_place_on_the_hub_and_its_commit_is_told(tmp_path: Path) -> None:
+    questions = aa_lcr.write_questions(tmp_path / "questions.csv", [aa_lcr.row(1, "L’été.txt")])
+    texts = aa_lcr.write_archive(tmp_path / "texts.zip", {"lcr/Company/co_one/L’été.txt": b"Text\n"})
+    files = {
+        "AA-LCR_Dataset.csv": questions.read_bytes(),
+        "extracted_text/AA-LCR_extracted-text.zip": texts.read_bytes(),
+        "data.json": longbench_v2.write(tmp_path, [longbench_v2.row(1), longbench_v2.row(2)]).read_bytes(),
+    }
+    cache = {"LONGHARNESS_CACHE": str(tmp_path / "cache")}
+    with serving(files) as hub:
+        for option, tasks, names in (("aa_lcr", 1, list(files)[:2]), ("longbench_v2_long", 2, ["data.json"])):
+            words = [f"benchmark={option}", f"benchmark.folder={PLACE}@v1.1"]
+            code, told = ran([LOAD, *words], tmp_path / "hub", hub.url, **cache)
+            assert (code, told.split()) == (0, [str(tasks), *(f"{PLACE}@{COMMIT}/{name}" for name in names)])
