@@ -14,6 +14,8 @@ from pipeline.backbone.serving.endpoint import running
 from pipeline.errors import BackboneUnavailable, ConfigError, ModelRequestFailed
 from pipeline.protocols import Completion, Request, RequestRecord, Sampling
 
+_GIVE_UP = 5  # failures of the infrastructure in a row, each after its retries, and no reply in between
+
 Shown = Callable[[str, int, int], None]
 """Is told a stage, how much of it is done, and its total."""
 
@@ -48,7 +50,7 @@ def judge_all(
 
 
 class _Session:
-    """Asks `owed`, a few at a time, and gives up once all that are under way in a row find no server."""
+    """Asks `owed`, a few at a time, and gives up on a server that fails again and again."""
 
     def __init__(self, judge: JudgeConfig, journal: Journal, owed: list[Ask], shown: Shown | None) -> None:
         assert judge.model is not None
@@ -80,7 +82,7 @@ class _Session:
                 cache(judgement)
             self._done += 1
             self._shown("judging", self._done, len(self._owed))
-            if self._unreached >= self._judge.concurrency:
+            if self._unreached >= max(_GIVE_UP, self._judge.concurrency):
                 return
 
     async def _ask(self, client: ChatClient, ask: Ask) -> Judgement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,10 @@ from pipeline.analysis import Scored, Tally, score, score_lines
 from pipeline.benchmarks.scorers import Scorer, is_judged, load_scorer, officeqa
 from pipeline.errors import BenchmarkError, ConfigError, RunError
 from pipeline.runs import tables
+from pipeline.runs.schemas import DERIVED
 from tests.analysis.conftest import SCORER, MakeRun, episode, owed
+
+STRICT = "pipeline.benchmarks.scorers.officeqa_strict"
 
 
 def values(folder: Path, metric: str) -> dict[str, tuple[float, str]]:
@@ -60,6 +64,114 @@ def test_scoring_again_replaces_the_scores(make_run: MakeRun) -> None:
     score(folder)
     assert tables.read(folder, "scores").num_rows == len(officeqa.PARAMS)
     assert len(list((folder / "tables/scores").glob("*.parquet"))) == 1
+
+
+def versions(folder: Path) -> list[tuple[str, str, str, float]]:
+    rows = tables.read(folder, "scores").to_pylist()
+    return [(r["episode_id"], r["scorer"], r["version"], r["value"]) for r in rows if r["metric"] == "exact"]
+
+
+def test_another_scorer_stands_beside_the_benchmarks_own(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    score(folder)
+    scored = score(folder, [STRICT])
+    assert [tally.scorer for tally in scored.scorers] == ["officeqa_strict"]
+    assert [each[1] for each in versions(folder)] == ["officeqa", "officeqa_strict"]
+    score(folder)  # as `evaluate` does: what others said stays
+    assert [each[1] for each in versions(folder)] == ["officeqa_strict", "officeqa"]
+
+
+def test_several_scorers_score_at_once(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    scored = score(folder, [SCORER, STRICT])
+    assert [tally.scorer for tally in scored.scorers] == ["officeqa", "officeqa_strict"]
+    assert len(versions(folder)) == 2
+
+
+def test_another_version_keeps_the_scores_of_the_one_before(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100"), episode("qwen", "t2", 0, "Iowa")])
+    score(folder)
+    monkeypatch.setattr(officeqa, "VERSION", "2027")
+    monkeypatch.setattr(officeqa, "_guard", lambda gold, answer: "")
+    score(folder)
+    assert versions(folder) == [
+        ("qwen-t1-0", "officeqa", "2026-06-13", 1),
+        ("qwen-t2-0", "officeqa", "2026-06-13", 0),
+        ("qwen-t1-0", "officeqa", "2027", 1),
+        ("qwen-t2-0", "officeqa", "2027", 1),
+    ]
+
+
+def test_other_parameters_keep_the_scores_of_those_before(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "102")])
+    score(folder)
+    monkeypatch.setattr(officeqa, "PARAMS", {"exact": {"tolerance": 0.0}, "within_5%": {"tolerance": 0.5}})
+    score(folder)
+    rows = tables.read(folder, "scores").to_pylist()
+    assert sorted(json.loads(row["params"])["tolerance"] for row in rows) == [0, 0.001, 0.01, 0.05, 0.5]
+
+
+def test_a_run_that_has_grown_is_scored_whole_and_other_scores_stay(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100"), owed("qwen", "t2", 0)])
+    score(folder, [SCORER, STRICT])
+    row = {name: None for name in tables.TABLES["episodes"].names} | episode("qwen", "t2", 0, "Nebraska")
+    part = tables.write_part(folder, "episodes", [row])
+    tables.commit(folder, "episodes-late", {"episodes": part})
+    assert score(folder).owed == 0
+    assert [each[:2] for each in versions(folder)] == [
+        ("qwen-t1-0", "officeqa_strict"),
+        ("qwen-t1-0", "officeqa"),
+        ("qwen-t2-0", "officeqa"),
+    ]
+
+
+def test_scores_of_an_episode_that_is_gone_go_with_it(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100"), episode("qwen", "t2", 0, "Iowa")])
+    score(folder, [SCORER, STRICT])
+    (folder / "tables/commits/episodes-1.json").unlink()
+    score(folder)
+    assert {each[0] for each in versions(folder)} == {"qwen-t1-0"}
+
+
+def test_what_is_no_scorer_leaves_the_scores_as_they_were(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    score(folder)
+    with pytest.raises(ConfigError):
+        score(folder, [SCORER, "pipeline.nowhere"])
+    assert len(versions(folder)) == 1
+
+
+def test_a_scorer_that_fails_is_counted(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100"), episode("qwen", "t2", 0, "Nebraska")])
+    monkeypatch.setattr(officeqa, "MAX_ANSWER_CHARACTERS", None)
+    scored = score(folder)
+    assert scored.errors == 2 and not scored.lacking(0)
+    assert values(folder, "exact")["qwen-t1-0"][1].startswith("internal error: TypeError")
+
+
+def test_recall_of_gold_evidence_stands_beside_the_scores(make_run: MakeRun) -> None:
+    folder = make_run([owed("qwen", "t1", 0)])
+    gold = {name: None for name in tables.GOLD.names} | {
+        "benchmark": "ledgerqa", "task_id": "t1", "scorers": [SCORER], "answer": "100", "documents": ["a", "b"]
+    }  # fmt: skip
+    tables.write_file(folder / "gold.parquet", tables.from_rows([gold], tables.GOLD))
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.TABLES if name not in DERIVED}
+    rows["episodes"] = [episode("qwen", "t1", 0, "100")]
+    rows["hits"] = [{"episode_id": "qwen-t1-0", "document": "a", "start": 0, "end": 9}]
+    filled = {
+        name: [{column: None for column in tables.TABLES[name].names} | row for row in each]
+        for name, each in rows.items()
+    }
+    tables.commit(
+        folder, "late", {name: tables.write_part(folder, name, each) for name, each in filled.items()}
+    )
+    assert [tally.scorer for tally in score(folder).scorers] == ["officeqa"]
+    assert values(folder, "documents_found") == {"qwen-t1-0": (0.5, "1 of 2 missing")}
+    assert values(folder, "documents_read") == {"qwen-t1-0": (0, "2 of 2 missing")}
 
 
 def test_4_4_the_text_of_an_unaccepted_answer_scores_nothing(make_run: MakeRun) -> None:
