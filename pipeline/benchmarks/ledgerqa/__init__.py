@@ -3,8 +3,8 @@
 How the documents are made (a reader of them may rely on this; nothing here tells an answer):
 
 - An **issue** is `ledger_bulletin_YYYY_MM.txt`; it opens with `LEDGER BULLETIN`, its date and a list of
-  contents. Some are scans and show their pages (`--- PAGE n ---` on a line of its own). A blank line separates
-  blocks.
+  contents. Some are scans and show their pages (`--- PAGE n ---` on a line of its own). A blank line
+  separates blocks.
 - A **table** is: a title line `TABLE CODE-n.—Title`, a unit line in parentheses (`(In thousands of dollars)`,
   `(Quarter ended March 1987; in millions of dollars)`), a pipe table, and notes (`Source: …`, `1/ …`,
   `r Revised.`), each after a blank line. Its code and title are the same in all issues. Titles end in the
@@ -24,8 +24,8 @@ How the documents are made (a reader of them may rely on this; nothing here tell
   `Errata and Corrections` of a later issue, with the new and the old figure and total, in the unit of that
   time. Fiscal years printed from then on contain the corrected figure, with `r` at first.
 - **Circulars**: one that is found later, a year or two after the month has left the tables, is corrected
-  nowhere in a bulletin but in `ledger_circular_YYYY_MM.txt`, in the same way and of the same date as an issue,
-  whose fiscal years contain it. It opens with `LEDGER CIRCULAR` and its date.
+  in no bulletin but in `ledger_circular_YYYY_MM.txt`, in other words of the same contents. A circular opens
+  with `LEDGER CIRCULAR` and its date, which is an issue's; that issue's fiscal years contain the correction.
 - **Units**: some monthly tables change, announced in the issue that does it, from thousands to millions with
   three decimals, so that the figures are the same to the last digit.
 - **Noise**, where it is asked for: in scans, figures of tables are misread, a digit as the letter that looks

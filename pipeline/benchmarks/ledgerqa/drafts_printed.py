@@ -79,13 +79,13 @@ def _several(scope: Scope, family: Family, issue: int, count: int, stream: Strea
 
 def unit(scope: Scope, turn: int, stream: Stream) -> Draft | None:
     """Figures asked in another unit than they are printed in, or whose sign matters."""
-    forms = [
-        "converted",
-        *(("signed", "across_units") if scope.signed and scope.changing else ()),
-        *(("signed",) if scope.signed and not scope.changing else ()),
-        *(("across_units",) if scope.changing and not scope.signed else ()),
-        *(("absolute", "net") if scope.signed else ()),
-    ]
+    needed = {
+        "signed": scope.signed,
+        "across_units": scope.changing,
+        "absolute": scope.signed,
+        "net": scope.signed,
+    }
+    forms = ["converted", *(form for form, families in needed.items() if families)]
     form = forms[turn % len(forms)]
     if form == "converted":
         return _converted(scope, stream)

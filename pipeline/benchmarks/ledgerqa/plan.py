@@ -19,7 +19,7 @@ from pipeline.errors import BenchmarkError
 SMALLEST, LARGEST = 10_000, 1_000_000_000
 BYTES_PER_TOKEN = 4
 _PROSE_PERCENT = 15
-_SAMPLE = 20  # issues that are printed to see how much room is left
+_SAMPLE = 8  # issues that are printed to see how much room is left
 _ABOUT_MASTHEAD, _ABOUT_CONTENTS_LINE = 100, 20  # bytes
 
 
