@@ -55,7 +55,7 @@ def run(arguments: Namespace) -> int:
             f"{arguments.dataset} is no LedgerQA dataset (it has no {MANIFEST}): "
             f"make one with `longharness ledgerqa {arguments.dataset}`"
         )
-    faults = chosen("--faults", arguments.faults, tuple(Fault))
+    faults = chosen("--faults", arguments.faults, [fault.value for fault in Fault])
     named = chosen("--arms", arguments.arms, (*ARMS, *(f"{v}+{m}" for v in VARIANTS for m in MODES)))
     forms = [name for name in named if name in FORMS]
     arms = [name for name in named if name not in FORMS]

@@ -21,13 +21,14 @@ from pipeline.errors import RunError
 from pipeline.plugins import locate
 from pipeline.protocols import Harness, Limits
 from pipeline.runs import tables
-from pipeline.runs.compact import BATCH, Finished, commit, compacted
+from pipeline.runs.compact import BATCH, Finished, compacted
 from pipeline.runs.folder import RunFolder
 from pipeline.runs.journal import AttemptRecorder, Segment
+from pipeline.runs.library import Library
 from pipeline.runs.plan import Plan, task_view
 from pipeline.runs.planting.episodes import FAULTS, Garden, Planted
 from pipeline.runs.planting.replies import Scripted, told
-from pipeline.runs.run import Library, plan_run, store_run
+from pipeline.runs.run import plan_run, store_run
 from pipeline.runs.schemas import PLANTED
 from pipeline.runs.spec import RunSpec
 
@@ -89,7 +90,7 @@ class _Writer:
         store_run(self.run, self.spec, none, self.library)  # first: no journal without its record
         first = next(iter(self.plan.arms.values()))
         ((_, fingerprint),) = first.record["corpora"].items()
-        corpus = self.library.corpora[fingerprint]
+        corpus = self.library.get(fingerprint)
         printed = Tables(corpus)
         garden = Garden(self.dataset, first.tasks, first.record["scorers"], self.seed, self.faults)
         rows = {(row["arm"], row["task_id"], row["seed"]): row for row in self.plan.rows()}
@@ -154,6 +155,7 @@ class _Journal:
         }
         self._segment = Segment(run.journal, "actor0000")
         self._finished: list[Finished] = []
+        self._batches = 0
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> _Journal:
@@ -185,7 +187,9 @@ class _Journal:
     def _compact(self) -> None:
         if self._finished:
             done = compacted(self._run.path, self._finished, self._harnesses, lambda _: self._corpus)
-            commit(self._run.path, done)
             if done.mismatches:
                 raise RunError("; ".join(done.mismatches.values()))
+            name = f"episodes-{self._batches:08}"  # by number, so that the tables have one order
+            tables.commit(self._run.path, name, done.parts, episodes=done.episodes)
+            self._batches += 1
             self._finished.clear()
