@@ -28,6 +28,7 @@ from pipeline.backbone.reference.subjects import search_words
 
 LONGEST_QUERY = 60  # words
 READ = 8  # passages
+OPENING = 2_000  # code points
 TOLD = 3  # statements in a free text
 
 
@@ -46,7 +47,7 @@ class Guess:
 
     def close(self) -> tuple[str, Operation]:
         """Keep what comes nearest, then answer."""
-        return self._admit() or self._final()
+        return self._open() or self._admit() or self._final()
 
     @property
     def claims(self) -> list[tuple[str, str]]:
@@ -74,6 +75,15 @@ class Guess:
         if not passages or not self.conversation.budget.read_tokens or self.conversation.sent(operation):
             return None
         return "Read the passages nearest to the question.", operation
+
+    def _open(self) -> tuple[str, Operation] | None:
+        """Read how the first document begins where nothing was read: an answer cites something."""
+        if self.texts or not self.conversation.budget.read_tokens or not self.conversation.documents:
+            return None
+        operation = replies.read([{"document": self.conversation.documents[0], "start": 0, "end": OPENING}])
+        return (
+            None if self.conversation.sent(operation) else ("No passage has the words asked for.", operation)
+        )
 
     @cached_property
     def _among(self) -> list[Statement]:
