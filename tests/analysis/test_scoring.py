@@ -155,10 +155,10 @@ def test_a_scorer_that_fails_is_counted(make_run: MakeRun, monkeypatch: pytest.M
 
 def test_recall_of_gold_evidence_stands_beside_the_scores(make_run: MakeRun) -> None:
     folder = make_run([owed("qwen", "t1", 0)])
-    gold = {name: None for name in tables.GOLD.names} | {
-        "benchmark": "ledgerqa", "task_id": "t1", "scorers": [SCORER], "answer": "100", "documents": ["a", "b"]
-    }  # fmt: skip
-    tables.write_file(folder / "gold.parquet", tables.from_rows([gold], tables.GOLD))
+    gold = {"benchmark": "ledgerqa", "task_id": "t1", "scorers": [SCORER], "answer": "100"}
+    evidence = {"documents": ["a", "b"]}
+    filled_gold = dict.fromkeys(tables.GOLD.names) | gold | evidence
+    tables.write_file(folder / "gold.parquet", tables.from_rows([filled_gold], tables.GOLD))
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.TABLES if name not in DERIVED}
     rows["episodes"] = [episode("qwen", "t1", 0, "100")]
     rows["hits"] = [{"episode_id": "qwen-t1-0", "document": "a", "start": 0, "end": 9}]
