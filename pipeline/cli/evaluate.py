@@ -76,8 +76,9 @@ def evaluate(spec: RunSpec, json: bool) -> int:
 
 def dry_run(spec: RunSpec, json: bool) -> int:
     """Print what `spec` would run: per arm, its episodes and the most that they may read and write."""
+    from pipeline.runs.library import Library
     from pipeline.runs.progress import Progress, shown
-    from pipeline.runs.run import Library, plan_run
+    from pipeline.runs.run import plan_run
 
     with shown(Progress()) as progress:
         library = Library(progress)
@@ -86,14 +87,13 @@ def dry_run(spec: RunSpec, json: bool) -> int:
     facts: list[dict[str, Any]] = []
     for name, arm in plan.arms.items():
         episodes = len(arm.tasks) * len(spec.seeds)
-        corpora = [library.corpora[fingerprint] for fingerprint in set(arm.record["corpora"].values())]
         facts.append(
             {
                 "arm": name,
                 "tasks": len(arm.tasks),
                 "seeds": len(spec.seeds),
                 "episodes": episodes,
-                "documents": sum(len(corpus.document_ids) for corpus in corpora),
+                "documents": sum(library.documents[corpus] for corpus in set(arm.record["corpora"].values())),
                 **_at_most(arm.spec.harness, arm.spec.backbone.max_tokens, episodes),
             }
         )
