@@ -11,6 +11,7 @@ from rich.console import Console
 
 from pipeline.analysis import markdown, score, screen, summary, write
 from pipeline.analysis.render import MARK, NOT_A_LANGUAGE_MODEL
+from pipeline.benchmarks.scorers import equality
 from pipeline.runs import tables
 from pipeline.runs.folder import RunFolder, write_json
 from tests.analysis import conftest
@@ -177,6 +178,24 @@ def test_the_official_scorer_leads_and_every_other_stands_beside_it(make_run: Ma
         "| qwen | officeqa 2026-06-13 | 100.0 |",
         "| qwen | officeqa\\_strict 1 | 0.0 |",
     ]
+
+
+def test_what_two_models_judged_is_told_apart(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conftest, "SCORER", "pipeline.benchmarks.scorers.equality")
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    rows = []
+    for model, value in (("a", 1.0), ("b", 0.0)):
+        put_scores(
+            folder,
+            ("qwen-t1-0", equality.NAME, equality.VERSION, "correct", value),
+            params=json.dumps({"model": model}),
+        )
+        rows += tables.read(folder, "scores").to_pylist()
+    tables.replace(folder, "scores", rows)
+    header, _, figures = markdown(summary(folder)).splitlines()[2:5]
+    name = f"{equality.NAME} {equality.VERSION}"
+    assert header.startswith(f"| Arm | Done | Correct % ({name} by a) | Correct % ({name} by b) |")
+    assert figures.startswith("| qwen | 1 | 100.0 | 0.0 |")
 
 
 def test_recall_of_gold_evidence_has_a_table_of_its_own(make_run: MakeRun) -> None:
