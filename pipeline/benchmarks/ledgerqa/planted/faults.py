@@ -19,6 +19,7 @@ from pipeline.benchmarks.ledgerqa.planted.questions import (
     formula,
     in_form_of,
 )
+from pipeline.benchmarks.ledgerqa.planted.steps import MOST_READ
 from pipeline.benchmarks.ledgerqa.streams import Stream
 from pipeline.benchmarks.scorers import is_judged, load_scorer
 from pipeline.benchmarks.tasks import Gold
@@ -132,9 +133,18 @@ class Planter:
             Fault.form: self._form,
         }
         found = plants[fault](question, worked, figures, choice)
-        if not isinstance(found, str) and not self._admits(question.task.view.answer_format, found.answer):
-            found = "its answer has not the form that is asked"
-        return Skipped(question.id, fault, found) if isinstance(found, str) else found
+        if isinstance(found, str):
+            return Skipped(question.id, fault, found)
+        problem = self._problem(found)
+        return Skipped(question.id, fault, problem) if problem else found
+
+    def _problem(self, plant: Plant) -> str:
+        """Why some arm could not have this episode; empty if every one can."""
+        if any(figure.where.length > MOST_READ for figure in (*plant.figures, *plant.besides)):
+            return "a table is too long to be read at once"
+        if not self._admits(plant.question.task.view.answer_format, plant.answer):
+            return "its answer has not the form that is asked"
+        return ""
 
     def _scored(self, question: Question, answer: str) -> set[float | None]:
         """All scores of an answer, of every scorer at every tolerance."""

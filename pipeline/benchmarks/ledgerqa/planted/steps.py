@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_READ = 16_000
+"""Characters of one step's reads: no arm, whatever its limit, shows less of them."""
+
 
 @dataclass(frozen=True, order=True)
 class Range:
@@ -16,6 +19,11 @@ class Range:
     document: str
     start: int
     end: int
+
+    @property
+    def length(self) -> int:
+        """How many code points it has."""
+        return self.end - self.start
 
 
 @dataclass(frozen=True)

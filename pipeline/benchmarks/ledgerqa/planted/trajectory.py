@@ -10,6 +10,7 @@ from pipeline.benchmarks.ledgerqa.planted import wording
 from pipeline.benchmarks.ledgerqa.planted.faults import Fault, Plant
 from pipeline.benchmarks.ledgerqa.planted.figures import Figure, overlap
 from pipeline.benchmarks.ledgerqa.planted.steps import (
+    MOST_READ,
     Act,
     Answer,
     Belief,
@@ -173,13 +174,15 @@ class _Course:
 
 
 def _batches(found: Sequence[Group]) -> Iterator[list[Group]]:
-    """Groups of so many documents that one search is about them."""
+    """Groups of so many documents that one search is about them, and so long that one step reads them."""
     batch: list[Group] = []
     for group in found:
-        documents = {each[0].where.document for each in [*batch, group]}
-        if len(documents) > _DOCUMENTS:
+        more = [*batch, group]
+        documents = {each[0].where.document for each in more}
+        length = sum(each[0].where.length for each in more)
+        if batch and (len(documents) > _DOCUMENTS or length > MOST_READ):
             yield batch
-            batch = []
-        batch.append(group)
+            more = [group]
+        batch = more
     if batch:
         yield batch

@@ -24,20 +24,20 @@ def transcript(trajectory: Trajectory, tables: Tables, episode: str) -> Iterator
 
 
 def shown(trajectory: Trajectory, tables: Tables) -> list[Range]:
-    """The passages of the prompt, by document and place: what was read, and prose from beside it."""
+    """The passages of the prompt, by document and place: what was read, and their issues' contents."""
     read = sorted(trajectory.read)
-    beside = []
-    for where in read:
-        first = tables.corpus.passage(f"{where.document}#0")
-        if first is not None:
-            opening = Range(where.document, first.start, first.end)
-            if not any(_overlap(opening, other) for other in read):
-                beside.append(opening)
+    beside = {opening for where in read if (opening := _contents(where.document, tables))}
     return sorted({*read, *beside})
 
 
-def _overlap(a: Range, b: Range) -> bool:
-    return a.document == b.document and a.start < b.end and b.start < a.end
+def _contents(document: str, tables: Tables) -> Range | None:
+    """The opening of an issue, if it has no figures."""
+    first = tables.corpus.passage(f"{document}#0")
+    if first is None:
+        return None
+    opening = Range(document, first.start, first.end)
+    text = tables.text(opening)
+    return opening if "\nContents\n" in text and "|" not in text else None
 
 
 def _said(trajectory: Trajectory) -> Iterator[str]:

@@ -60,9 +60,8 @@ def _block(act: Search | Read | Compute, tables: Tables) -> tuple[str, str]:
 def _find(title: str, documents: tuple[str, ...], tables: Tables) -> tuple[str, str]:
     """Where a title stands in the documents, or in how many of all it does."""
     if not documents:
-        names = [each for each in tables.corpus.document_ids if title in telling.whole(each, tables)]
-        code = f"print([d.id for d in context if {title!r} in d.text])"
-        return code, f"{names!r}\n"
+        code = f"print([d.id for d in context if {title!r} in d.text][:{telling.NAMED}])"
+        return code, f"{telling.holding(title, tables)!r}\n"
     code = (
         "import re\nfor d in context:\n"
         f"    if d.id in {documents!r}:\n"

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from pipeline.benchmarks.ledgerqa.planted.questions import computed
 from pipeline.benchmarks.ledgerqa.planted.steps import (
@@ -24,6 +25,9 @@ from pipeline.benchmarks.ledgerqa.planted.steps import (
 from pipeline.benchmarks.ledgerqa.planted.tables import Tables
 
 CORPUS = "/corpus"
+NAMED = 20
+"""So many documents are named by a search over all."""
+
 INSTRUCTIONS = (
     "Answer the question from the documents in this folder. End your last message with a line `ANSWER:` "
     "and the answer alone, in the form that the question asks."
@@ -100,10 +104,15 @@ def grep(pattern: str, documents: tuple[str, ...], tables: Tables) -> Command:
 
 
 def grep_names(pattern: str, tables: Tables) -> Command:
-    """`grep -l` of a text in all documents: their names, in order."""
-    names = sorted(document for document in tables.corpus.document_ids if pattern in whole(document, tables))
-    output = "".join(f"{CORPUS}/{name}\n" for name in names)
-    return Command(f"grep -rlF {shlex.quote(pattern)} {CORPUS} | LC_ALL=C sort", output)
+    """`grep -l` of a text in all documents: the names of the first that hold it."""
+    output = "".join(f"{CORPUS}/{name}\n" for name in holding(pattern, tables))
+    return Command(f"grep -rlF {shlex.quote(pattern)} {CORPUS} | LC_ALL=C sort | head -n {NAMED}", output)
+
+
+def holding(pattern: str, tables: Tables) -> list[str]:
+    """The first documents that hold a text, in the order of their ids."""
+    names = (name for name in tables.corpus.document_ids if pattern in whole(name, tables))
+    return list(islice(names, NAMED))
 
 
 def lines(where: Range, tables: Tables) -> tuple[int, int]:
