@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any
 
 from pipeline.backbone.reference import replies
@@ -88,7 +87,7 @@ class Gathering:
         query = search_words(self.question.text)
         issues, periods = self.question.issues, self.question.periods
         if self.question.title and periods and not issues:
-            for sweep in islice(self._sweeps(), 1):
+            for sweep in self._sweeps():
                 yield replace(sweep, name="find", thought="Look for the table that is named.")
         if issues:
             globs = [

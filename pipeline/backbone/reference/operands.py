@@ -84,8 +84,8 @@ def operands(question: Question, grid: Grid) -> tuple[Operand, ...]:
         side = sides[index] if len(sides) == count else None
         words = side.words if side else question.words
         at = _column(grid, column.label if column else None, words)
+        label = row.label if row else _row(grid, words)
         for period in _printed(periods[index], grid):
-            label = row.label if row else _row(grid, words, at, period)
             found.append(Operand(at, label, period, *prints[index], index))
     return tuple(found)
 
@@ -104,8 +104,6 @@ def cells(operand: Operand, grid: Grid) -> list[tuple[Row, Cell]]:
     for row in grid.rows:
         if operand.row is not None and _name(row) != operand.row:
             continue
-        if operand.row is None and row.estimate:
-            continue
         for cell in row.cells:
             label = grid.columns[cell.column] if cell.column < len(grid.columns) else ""
             if (
@@ -114,7 +112,8 @@ def cells(operand: Operand, grid: Grid) -> list[tuple[Row, Cell]]:
                 and label_period(label)[0] is None
             ):
                 continue
-            if operand.period is None or same_period(operand.period, cell_period(grid, row, label)):
+            asked = operand.period is None or same_period(operand.period, cell_period(grid, row, label))
+            if asked and not (operand.row is None and row.estimate):
                 found.append((row, cell))
     return found
 
@@ -247,7 +246,7 @@ def _column(grid: Grid, label: str | None, words: Sequence[str]) -> int | None:
     return fits.index(max(fits))
 
 
-def _row(grid: Grid, words: Sequence[str], column: int | None, period: Period | None) -> str | None:
+def _row(grid: Grid, words: Sequence[str]) -> str | None:
     """The row label that shares the most words with the question; None where rows are periods."""
     names = dict.fromkeys(_name(row) for row in grid.rows if _name(row) and not row.estimate)
     if not names or len(names) < len({row.label for row in grid.rows}) / 2:

@@ -32,10 +32,10 @@ async def test_other_seeds_are_answered_as_well(tmp_path: Path, seed: int, token
 async def test_ten_years_of_months_take_few_turns_and_reads(tmp_path: Path) -> None:
     config = LedgerQAConfig(seed=21, tokens=1_000_000, questions_per_kind=40, kinds=[Kind.series])
     tasks, corpus = generated(tmp_path / "dataset", config)
-    longest = max(tasks, key=lambda task: len(task.gold.spans))
-    assert len(longest.gold.spans) >= 100
-    assert {"trend", "geometric_mean"} <= {task.fields["operation"] for task in tasks}
-    for task in tasks:
+    long = [task for task in tasks if len(task.gold.spans) >= 72]
+    assert max(len(task.gold.spans) for task in long) >= 100
+    assert any(task.fields["operation"] == "trend" for task in long)
+    for task in long:
         outcome, backbone = await episode(task.view, corpus, budget=BudgetConfig(read_tokens=40_000))
         assert score_answer(task.gold.answer, outcome.answer or "", 0.0), task.view.question
         sent = [operation["name"] for operation in operations(backbone)]
