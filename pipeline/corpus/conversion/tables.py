@@ -108,7 +108,7 @@ def _line(
     for cell in _cells(row):
         while start in line:
             start += 1
-        text, left = " ".join(cell.text_content().split()), _span(cell, "rowspan") - 1
+        text, left = _text(cell), _span(cell, "rowspan") - 1
         end = start + _span(cell, "colspan")
         for at in range(start, end):
             line[at] = text
@@ -118,9 +118,17 @@ def _line(
     return [line.get(at, "") for at in range(max(line, default=-1) + 1)], below
 
 
+def _text(cell: HtmlElement) -> str:
+    whole = cell.text_content() if len(cell) else cell.text or ""  # few cells hold elements
+    return " ".join(whole.split())
+
+
 def _span(cell: HtmlElement, name: str) -> int:
     """Return how many columns or rows a cell takes; as in browsers, what is no number is 1."""
-    found = _SPAN.match(cell.get(name, "1"))
+    value = cell.get(name)
+    if value is None:  # nearly always
+        return 1
+    found = _SPAN.match(value)
     return min(max(int(found[1]), 1), _WIDEST) if found else 1
 
 
