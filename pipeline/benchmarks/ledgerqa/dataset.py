@@ -104,7 +104,7 @@ def _write(config: LedgerQAConfig, folder: Path) -> Manifest:
     )
     (folder / MANIFEST).write_bytes(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
     sheet = datasheet(asdict(manifest), ((q.draft.kind.value, q.draft.form) for q in questions))
-    (folder / "README.md").write_text(sheet, "utf-8")
+    (folder / "README.md").write_bytes(sheet.encode())
     return manifest
 
 
