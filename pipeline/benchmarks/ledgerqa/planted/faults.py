@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from itertools import chain, islice
 
 from pipeline.benchmarks.ledgerqa.planted.figures import Figure, Figures, overlap
 from pipeline.benchmarks.ledgerqa.planted.questions import (
@@ -166,14 +167,14 @@ class Planter:
         self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
     ) -> Plant | str:
         outdated = self._figures.outdated(question)
-        candidates: list[tuple[str, tuple[Figure, ...]]] = []
+        near = (
+            (f"reads {other[0].title!r} of {other[0].where.document} in place of {figures[0].title!r}", other)
+            for other in self._figures.nearby(question)
+        )
+        old: list[tuple[str, tuple[Figure, ...]]] = []
         if outdated and not _shows(outdated, question):
-            candidates.append(("the issues that tell the revised figure are never read", outdated))
-        first = not choice.chance(50)
-        for other in self._figures.nearby(question):
-            note = f"reads {other[0].title!r} of {other[0].where.document} in place of {figures[0].title!r}"
-            candidates.insert(0 if first else len(candidates), (note, other))
-            first = False
+            old.append(("the issues that tell the revised figure are never read", outdated))
+        candidates = chain(old, near) if choice.chance(50) else chain(islice(near, 1), old, near)
         for note, other in candidates:
             answer = _answer(question, worked, other)
             if answer is not None and self._scored(question, answer) == {0.0}:

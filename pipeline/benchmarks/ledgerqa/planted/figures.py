@@ -96,7 +96,7 @@ class Figures:
         if all(table == first for table, _, _ in placed):
             for document in self._around(first.where.document):
                 for table in self.tables.of(document):
-                    if table.title == first.title and table.rows[0].label == first.rows[0].label:
+                    if table.title == first.title and _labels(table)[:1] == _labels(first)[:1]:
                         moved = [_at(table, row, column) for _, row, column in placed]
                         yield from self._checked(question, moved)
 
@@ -166,6 +166,10 @@ class Figures:
                 return None
             table, span = self.tables.holding(before.span), before.span
         return (table, *_place(table, span)) if table else None
+
+
+def _labels(table: PrintedTable) -> list[str]:
+    return [row.label for row in table.rows]
 
 
 def _place(table: PrintedTable, span: Span) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pipeline.benchmarks.ledgerqa.planted.steps import Range
 from pipeline.benchmarks.tasks import Span
@@ -50,7 +50,10 @@ class Row:
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table of an issue. `where` is what is read of it, from its title to its last row."""
+    """A table of an issue. `where` is what is read of it, from its title to its last row.
+
+    `lines` are its rows as printed, each with the code point that it begins at.
+    """
 
     where: Range
     code: str
@@ -58,7 +61,13 @@ class PrintedTable:
     unit: str
     period: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    lines: tuple[tuple[int, str], ...]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows, read when they are asked for; none if one has other columns than the header."""
+        rows = tuple(_rows(self.lines))
+        return rows if all(len(row.cells) == len(self.columns) for row in rows) else ()
 
     def find(self, span: Span) -> tuple[int, int] | None:
         """Row and column of a figure of this table."""
@@ -101,7 +110,7 @@ class Tables:
     def holding(self, span: Span) -> PrintedTable | None:
         """The table that prints a figure; None if it stands in a paragraph."""
         for table in self.of(span.document):
-            if table.where.start <= span.start and span.end <= table.where.end and table.find(span):
+            if table.where.start <= span.start < span.end <= table.where.end and table.find(span):
                 return table
         return None
 
@@ -118,10 +127,11 @@ class Tables:
 
     def _of(self, document: str) -> Sequence[PrintedTable]:
         number = self.number(document)
+        text = self.corpus.text(number, 0, self.corpus.length(number))
         found = []
         for table in self.corpus.tables(number):
             where = Range(document, table.start, table.end)
-            if printed := _parse(where, self.corpus.text(number, table.start, table.end)):
+            if printed := _parse(where, text[table.start : table.end]):
                 found.append(printed)
         return tuple(found)
 
@@ -140,13 +150,11 @@ def _parse(where: Range, text: str) -> PrintedTable | None:
         return None
     names = [_column(name) for name in pipes[0][1].strip("| ").split(" | ")]
     period = next((found[1] for line in head if (found := _PERIOD.search(line))), "")
-    code = _CODE.match(head[0])
-    title = head[0].split(".—", 1)[-1]
-    rows = _rows(pipes[2:])
-    if any(len(row.cells) != len(names) - 1 for row in rows):
-        return None
     period = f"{period[0].lower()}{period[1:]}" if period else ""
-    return PrintedTable(where, code[1] if code else "", title, unit, period, tuple(names[1:]), tuple(rows))
+    code, title = _CODE.match(head[0]), head[0].split(".—", 1)[-1]
+    return PrintedTable(
+        where, code[1] if code else "", title, unit, period, tuple(names[1:]), tuple(pipes[2:])
+    )
 
 
 def _column(header: str) -> str:
