@@ -29,8 +29,8 @@ class LedgerQAConfig:
     tables are printed again, restated, an issue later. A series has up to `series_months` months, as far as
     the issues cover so many; sums, means and lists have up to `operands` figures. `noise_percent` of the
     figures of scanned documents are misread, but for those that a question rests on.
-    `processes` only changes the time that it takes. `folder` names a generated dataset to read as it is: its own
-    parameters count, and one that is set here to another value is refused.
+    `processes` only changes the time that it takes. `folder` names a generated dataset to read as it is: its
+    own parameters count, and one that is set here to another value is refused.
     """
 
     _target_: str = "pipeline.benchmarks.ledgerqa.load"

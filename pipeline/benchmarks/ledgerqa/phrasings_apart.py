@@ -94,10 +94,10 @@ APART = Phrasings(
             "what remains of {a} once {b} has been subtracted",
         ),
         "percent_change": (
-            "the rise (below zero for a fall) from {a} to {b}, relative to the former and times 100",
+            "the rise (below zero for a fall) from {a} to {b}, relative to the former",
             "the relative change that leads from {a} to {b}, as a percentage of the former",
         ),
-        "share": ("{a} as so many per hundred of {b}", "the fraction of {b} that is {a}, times 100"),
+        "share": ("{a} as so many per hundred of {b}", "the fraction of {b} that is {a}"),
         "ratio": ("{a} divided by {b}", "the quotient of {a} by {b}"),
         "sum": ("the amount that results from adding up {list}", "what one gets by adding {list}"),
         "mean": ("the average of {list}",),

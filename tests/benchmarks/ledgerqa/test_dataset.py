@@ -348,7 +348,7 @@ KNOWN = {
     },
     "noisy": {
         "documents": "a3d94e16c16f52dd4328fed14a59f98827d12451aec1dd17745337ba60f77c9e",
-        "questions.jsonl": "f3fd16ef7a621e5b48b012f80a3fa99d70aaa53e1350999f9edb0cd79cac44c7",
+        "questions.jsonl": "17b5402789e62b9a5692db4f27cab9726fd577be5caeb3fa131f7e3e7d5faa36",
         "gold.jsonl": "59cbb395ad389d5675b0af71d8055ef39be8070d2968a71723491d188ae75179",
     },
 }
