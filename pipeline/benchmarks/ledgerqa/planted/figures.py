@@ -80,8 +80,9 @@ class Figures:
     def nearby(self, question: Question) -> Iterator[tuple[Figure, ...]]:
         """The figures at the same places of other tables, one table after the other, likeliest first.
 
-        First come tables of the same issues with the same rows and columns, then others of the issues that
-        have the rows, then the table itself in other issues. None of them shows a figure of the gold.
+        First come tables of the same issues with the same columns, then any others of the issues that have
+        the rows (the table itself for another period, too), then the table itself in other issues. None of
+        them shows a figure of the gold.
         """
         anchors = [self._anchor(operand) for operand in question.facts.operands]
         placed = [anchor for anchor in anchors if anchor is not None]
@@ -89,8 +90,8 @@ class Figures:
             return
         first = placed[0][0]
         tables = self.tables.of(first.where.document)
-        titles = [table.title for table in tables if table.title != first.title]
-        alike = {table.title for table in tables if table.columns == first.columns}
+        alike = {_series(table) for table in tables if table.columns == first.columns} - {_series(first)}
+        titles = dict.fromkeys(_series(table) for table in tables)
         for title in sorted(titles, key=lambda title: title not in alike):
             yield from self._checked(question, [_moved(self.tables, at, title) for at in placed])
         if all(table == first for table, _, _ in placed):
@@ -188,10 +189,19 @@ def _figure(table: PrintedTable, row: int, column: int) -> Figure:
 def _moved(tables: Tables, anchor: tuple[PrintedTable, int, int], title: str) -> Figure | None:
     """The figure at the anchor's place in another table of its issue; None if that has no such row."""
     table, row, column = anchor
-    for other in tables.of(table.where.document):
-        if other.title == title and other.unit == table.unit:
-            return _at(other, _row(other, table.rows[row].name), column, table.columns)
+    others = [
+        other
+        for other in tables.of(table.where.document)
+        if _series(other) == title and other.unit == table.unit and other.where != table.where
+    ]
+    for other in sorted(others, key=lambda other: other.period != table.period):
+        return _at(other, _row(other, table.rows[row].name), column, table.columns)
     return None
+
+
+def _series(table: PrintedTable) -> str:
+    """A table's title, whether it is printed anew or again."""
+    return table.title.removesuffix(", Restated")
 
 
 def _row(table: PrintedTable, name: str) -> int | None:
