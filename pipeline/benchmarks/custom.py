@@ -19,7 +19,7 @@ from typing import get_args, get_type_hints
 from omegaconf import MISSING
 
 from pipeline.benchmarks.answer_formats import answer_format
-from pipeline.benchmarks.hub import obtain
+from pipeline.benchmarks.hub import obtain, origins
 from pipeline.benchmarks.rows import Row, csv_rows, json_rows
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Task
 from pipeline.corpus.conversion import readable
@@ -52,12 +52,21 @@ def load(config: CustomConfig) -> Benchmark:
 
     Raises `BenchmarkError`, which names file, row and column, and `CorpusError` for a bad document folder.
     """
-    rows = _rows(obtain("questions", config.questions).path)
-    folders = readable([obtain("documents", config.documents).path], cache_dir())
+    questions = obtain("questions", config.questions)
+    documents = obtain("documents", config.documents)
+    rows = _rows(questions.path)
+    folders = readable([documents.path], cache_dir())
     known = {file.id for file in scan(folders)}
     tasks = tuple(_task(row, config.name, known) for row in rows)
     source = CorpusSource(config.name, folders)
-    return Benchmark(config.name, tasks, {config.name: source}, tuple(config.scorers), _breakdowns(tasks))
+    return Benchmark(
+        config.name,
+        tasks,
+        {config.name: source},
+        tuple(config.scorers),
+        _breakdowns(tasks),
+        origins=origins(questions, documents),
+    )
 
 
 def _rows(path: Path) -> list[Row]:

@@ -47,6 +47,11 @@ class Obtained:
     origin: str | None = None
 
 
+def origins(*obtained: Obtained) -> tuple[str, ...]:
+    """Return the places on the hub that these came from."""
+    return tuple(each.origin for each in obtained if each.origin)
+
+
 def obtain(key: str, place: str, advice: str | None = None) -> Obtained:
     """Return what `place`, the value of the configuration key `benchmark.{key}`, names: fetched, if need be.
 

@@ -175,3 +175,24 @@ def test_a_benchmarks_folder_may_be_a_place_on_the_hub_and_its_commit_is_told(tm
             words = [f"benchmark={option}", f"benchmark.folder={PLACE}@v1.1"]
             code, told = ran([LOAD, *words], tmp_path / "hub", hub.url, **cache)
             assert (code, told.split()) == (0, [str(tasks), *(f"{PLACE}@{COMMIT}/{name}" for name in names)])
+
+
+def test_a_run_over_files_of_the_hub_knows_their_commit(tmp_path: Path) -> None:
+    texts = "treasury_bulletins_parsed/transformed"
+    files = {
+        "officeqa_pro.csv": b"uid,question,answer,source_files\nUID1,What was it?,7,a.txt\n",
+        f"{texts}/a.txt": b"It was 7.\n",
+        "mine.jsonl": b'{"id": "Q1", "question": "What was it?", "answer": "7"}\n',
+    }
+    officeqa = ["benchmark=officeqa_pro_v1", f"benchmark.folder={PLACE}"]
+    custom = ["benchmark=custom", f"benchmark.questions={PLACE}/mine.jsonl"]
+    custom.append(f"benchmark.documents={PLACE}/{texts}")
+    cache = {"LONGHARNESS_CACHE": str(tmp_path / "cache")}
+    with serving(files) as hub:
+        code, told = ran([LOAD, *officeqa], tmp_path / "hub", hub.url, **cache)
+        names = ["officeqa_pro.csv", texts]
+        assert (code, told.split()) == (0, ["1", *(f"{PLACE}@{COMMIT}/{name}" for name in names)])
+        script = LOAD.replace(', "benchmark.allow_other_revision=true"', "")
+        code, told = ran([script, *custom], tmp_path / "hub", hub.url, **cache)
+        names = ["mine.jsonl", texts]
+        assert (code, told.split()) == (0, ["1", *(f"{PLACE}@{COMMIT}/{name}" for name in names)])

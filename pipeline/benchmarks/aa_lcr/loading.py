@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.benchmarks.aa_lcr import joined, official
 from pipeline.benchmarks.aa_lcr.config import AALCRConfig
 from pipeline.benchmarks.aa_lcr.sets import Data, DocumentSet, Question, unpacked
-from pipeline.benchmarks.hub import obtain
+from pipeline.benchmarks.hub import obtain, origins
 from pipeline.benchmarks.revisions import check_counts
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Task
 from pipeline.errors import BenchmarkError
@@ -23,7 +23,7 @@ def load(config: AALCRConfig) -> Benchmark:
 
     Raises `BenchmarkError`, which names file, row and column, or found and published counts.
     """
-    data, origins = _read(config)
+    data, places = _read(config)
     found = data.counts
     released = {"documents": RELEASED_DOCUMENTS} if found["documents"] == RELEASED_DOCUMENTS else {}
     revision = check_counts(config.name, found, PUBLISHED | released, config.allow_other_revision)
@@ -36,7 +36,7 @@ def load(config: AALCRConfig) -> Benchmark:
         tuple(config.scorers),
         breakdowns=("category",) if all(held.category for held in data.sets) else (),
         revision=revision,
-        origins=origins,
+        origins=places,
     )
 
 
@@ -44,12 +44,12 @@ def _read(config: AALCRConfig) -> tuple[Data, tuple[str, ...]]:
     """Return the data and the places on the hub that they are from."""
     questions = obtain("questions", config.questions, config.obtain)
     if questions.path.suffix == ".parquet":
-        return joined.read(questions.path), tuple(filter(None, [questions.origin]))
+        return joined.read(questions.path), origins(questions)
     if config.documents is None:
         raise BenchmarkError("benchmark.documents: name the archive of AA-LCR's texts, or their folder")
     documents = obtain("documents", config.documents, config.obtain)
     data = official.read(questions.path, documents.path)
-    return data, tuple(filter(None, [questions.origin, documents.origin]))
+    return data, origins(questions, documents)
 
 
 def _task(question: Question, held: DocumentSet) -> Task:

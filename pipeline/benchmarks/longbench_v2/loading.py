@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from pipeline.benchmarks.hub import obtain
+from pipeline.benchmarks.hub import obtain, origins
 from pipeline.benchmarks.longbench_v2.config import LongBenchV2Config
 from pipeline.benchmarks.longbench_v2.unpacking import Item, Unpacked, unpacked
 from pipeline.benchmarks.revisions import check_counts
@@ -38,7 +38,7 @@ def load(config: LongBenchV2Config) -> Benchmark:
         tuple(config.scorers),
         breakdowns=("difficulty", "domain"),
         revision=revision,
-        origins=(obtained.origin,) if obtained.origin else (),
+        origins=origins(obtained),
     )
 
 

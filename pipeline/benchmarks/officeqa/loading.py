@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pipeline.benchmarks.answer_formats import answer_format
-from pipeline.benchmarks.hub import obtain
+from pipeline.benchmarks.hub import obtain, origins
 from pipeline.benchmarks.officeqa.config import OfficeQAConfig
 from pipeline.benchmarks.officeqa.provenance import check_sources
 from pipeline.benchmarks.officeqa.texts import text_folders
@@ -30,10 +30,10 @@ def load(config: OfficeQAConfig) -> Benchmark:
 
     Raises `BenchmarkError`, which names file, row and column, and `CorpusError` for a bad document folder.
     """
-    path = obtain("questions", config.questions, config.obtain).path
-    folders = text_folders(config)
-    rows = list(csv_rows(path, COLUMNS, "uid"))
-    _check_excluded(path, rows, config.exclude)
+    questions = obtain("questions", config.questions, config.obtain)
+    folders, texts = text_folders(config)
+    rows = list(csv_rows(questions.path, COLUMNS, "uid"))
+    _check_excluded(questions.path, rows, config.exclude)
     known = {file.id for file in scan(folders)}
     for row in rows:
         check_sources(row)
@@ -48,6 +48,7 @@ def load(config: OfficeQAConfig) -> Benchmark:
         tuple(config.scorers),
         ("difficulty", "excluded"),
         check_counts(config.name, counts, config.published, config.allow_other_revision),
+        origins=origins(questions, *texts),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from pipeline.benchmarks.hub import obtain
+from pipeline.benchmarks.hub import Obtained, obtain
 from pipeline.benchmarks.officeqa.config import OfficeQAConfig, Rendering
 from pipeline.corpus.conversion import readable
 from pipeline.corpus.conversion.pool import each, told
@@ -18,25 +18,25 @@ VERSION = 1
 """It goes up whenever a document is rendered otherwise."""
 
 
-def text_folders(config: OfficeQAConfig) -> tuple[Path, ...]:
-    """Return the folders of texts: `documents` if all are there, else what `parsed` renders to.
+def text_folders(config: OfficeQAConfig) -> tuple[tuple[Path, ...], list[Obtained]]:
+    """Return the folders of texts, and what they were made from: `documents` if all are there, else `parsed`.
 
     Raises `BenchmarkError`, and `CorpusError` for a bad document folder.
     """
     absent = None
     try:
-        folders = [obtain("documents", place, config.obtain).path for place in config.documents]
+        texts = [obtain("documents", place, config.obtain) for place in config.documents]
     except BenchmarkError as error:
-        absent, folders = error, []
+        absent, texts = error, []
     if absent and config.parsed is None:
         raise absent
-    if folders or config.parsed is None:
-        return readable(folders, cache_dir())
+    if texts or config.parsed is None:
+        return readable([text.path for text in texts], cache_dir()), texts
     try:
-        parsed = obtain("parsed", config.parsed, config.obtain).path
+        parsed = obtain("parsed", config.parsed, config.obtain)
     except BenchmarkError as error:
         raise absent or error from error
-    return (rendered(parsed, config.rendering, cache_dir() / "officeqa"),)
+    return (rendered(parsed.path, config.rendering, cache_dir() / "officeqa"),), [parsed]
 
 
 def rendered(folder: Path, rendering: Rendering, cache: Path) -> Path:
