@@ -20,7 +20,7 @@ _FIRST = re.compile(
     r"\n\nDocuments \((?P<count>\d+)\):\n(?P<outline>.*)",
     re.DOTALL,
 )
-_LISTED = re.compile(r"^(\S.*) \([\d.]+[kM]? tokens\)$", re.MULTILINE)
+_LISTED = re.compile(r"^(\S.*) \([\d.,]+[kMB]? tokens\)$", re.MULTILINE)
 _ACTIVE = re.compile(r"^(e\d+): (.*?)(?: \[[^\[\]]*\])?$", re.MULTILINE)
 _BUDGET = re.compile(r"^Budget: (\d+) turns?, (\d+) search(?:es)?, (\d+) read tokens left", re.MULTILINE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import itemgetter
 
 from pipeline.backbone.reference.errata import Correction, corrections
@@ -61,10 +61,17 @@ class Findings:
     operands: tuple[Operand, ...] = ()
     facts: tuple[Fact, ...] = ()
 
+    @cached_property
+    def _by_number(self) -> dict[int, list[Fact]]:
+        found: dict[int, list[Fact]] = {}
+        for fact in self.facts:
+            found.setdefault(fact.number, []).append(fact)
+        return found
+
     def of(self, number: int) -> list[Fact]:
         """The facts of one figure that its operand admits (issue named), oldest print first."""
         operand = self.operands[number]
-        found = [fact for fact in self.facts if fact.number == number]
+        found = self._by_number.get(number, [])
         if operand.issue:
             found = [fact for fact in found if fact.published and same_issue(operand.issue, fact.published)]
         return sorted(found, key=lambda fact: fact.recency)
@@ -113,6 +120,7 @@ def find(question: Question, texts: Sequence[Text]) -> Findings:
     return Findings(best.grid.title, best.grid.columns, best.operands, tuple(facts))
 
 
+@lru_cache(maxsize=16384)
 def same_series(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether two titles name one table: the same words, but for those that one rendering lost."""
     if one == other:

@@ -7,9 +7,11 @@ table for the same periods, newest first, since the last print counts; look for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 from pipeline.backbone.reference import replies
@@ -30,6 +32,8 @@ MONTHS_YEAR_REPRINTED = 62  # the same of a year
 YEARS_PER_SWEEP = 2  # so that 50 hits hold every issue's table
 CORRECTION_WORDS = "corrected misprinted read"
 LEAST_SAID = 4  # words of a note beside the table's title: a list of contents has none
+MANY_NOTES = 15  # of one search: there may be more
+MOST = 0.5  # of the issues, for a table to be looked for in each
 YEARS_PER_ERRATA = 6  # and every issue's note on it
 YEARS_OF_ERRATA = 4  # after a figure
 
@@ -137,7 +141,39 @@ class Gathering:
         thought = "Other issues print this table too: see whether they give the figure, or another."
         for block in reversed(self._blocks()):
             if globs := self._globs(block):
-                yield Stage("sweep", replies.search(title, globs, top_k=50), thought)
+                sweep = Stage("sweep", replies.search(title, globs, top_k=50), thought)
+                yield sweep
+                yield from self._missed(sweep)
+
+    def _missed(self, sweep: Stage) -> Iterator[Stage]:
+        """Searches of a sweep's issues that should print the table, and that it gave no place in."""
+        globs = sweep.operation["documents"]
+        missed = [name for name in self._printing if any(fnmatchcase(name, glob) for glob in globs)]
+        while turn := self.conversation.sent(sweep.operation):
+            found = {hit.document for hit in self._same(turn.observation.hits)}
+            if not found or not (missed := [name for name in missed if name not in found]):
+                return
+            sweep = replace(sweep, operation={**sweep.operation, "documents": missed})
+            yield sweep
+
+    @cached_property
+    def _hits(self) -> list[Hit]:
+        """All hits so far, each once."""
+        return list(dict.fromkeys(hit for turn in self.conversation.turns for hit in turn.observation.hits))
+
+    @cached_property
+    def _printing(self) -> list[str]:
+        """The documents that may print a figure, of a table that most issues print; none if unknown."""
+        for hit in self._same(self._hits):
+            issues = [name for name in self.conversation.documents if _kind(name) == _kind(hit.document)]
+            if hit.table and 1 + hit.table.others >= MOST * len(issues):
+                return [name for name in issues if self._decides(name)]
+        return []
+
+    def _same(self, hits: Iterable[Hit]) -> list[Hit]:
+        """The hits in the table that was found."""
+        key = series_key(self.findings.title)
+        return [hit for hit in hits if hit.table and same_series(key, series_key(hit.table.title))]
 
     def _errata(self) -> Iterable[Stage]:
         wanted = [o for o in self.findings.operands if o.period and not o.issue and o.vintage != "first"]
@@ -145,10 +181,16 @@ class Gathering:
         labels = dict.fromkeys(self._label(operand) for operand in wanted)
         said = " ".join((f"Table {code[0]}" if code else self.findings.title, *labels, CORRECTION_WORDS))
         periods = [o.period for o in wanted if o.period]
-        for years in _in_blocks(periods, YEARS_OF_ERRATA, YEARS_PER_ERRATA):
-            if globs := self._globs(years):
-                operation = replies.search(said, globs, top_k=50)
-                yield Stage("errata", operation, "Look for notes that correct the figure.")
+        blocks = _in_blocks(periods, YEARS_OF_ERRATA, YEARS_PER_ERRATA)
+        while blocks:
+            years = blocks.pop(0)
+            if not (globs := self._globs(years)):
+                continue
+            errata = Stage("errata", replies.search(said, globs, top_k=50), "Look for notes that correct it.")
+            yield errata
+            turn, half = self.conversation.sent(errata.operation), len(years) // 2
+            if half and turn and sum(hit in self._notes for hit in turn.observation.hits) > MANY_NOTES:
+                blocks[:0] = [years[:half], years[half:]]
 
     def _label(self, operand: Operand) -> str:
         column = (
@@ -181,13 +223,10 @@ class Gathering:
         if stage.name == "find":
             return self._promising(hits)
         if stage.name == "errata":
-            seen = [hit for turn in self.conversation.turns for hit in turn.observation.hits]
-            notes = [(hit.document, hit.start, hit.end) for hit in seen if self._is_correction(hit)]
+            notes = [(hit.document, hit.start, hit.end) for hit in self._notes]
             like = [hit for hit in hits if hit.table is None and CORRECTS.search(hit.snippet)]
             return list(dict.fromkeys([*notes, *(passage for hit in like for passage in hit.also)]))
-        key = series_key(self.findings.title)
-        same = [hit for hit in hits if hit.table and same_series(key, series_key(hit.table.title))]
-        ranges = dict.fromkeys(_range(hit) for hit in same if self._decides(hit.document))
+        ranges = dict.fromkeys(_range(hit) for hit in self._same(hits) if self._decides(hit.document))
         return sorted(ranges, key=lambda ranged: -_ordinal(ranged[0]))
 
     def _promising(self, hits: Sequence[Hit]) -> list[Range]:
@@ -203,13 +242,18 @@ class Gathering:
         date = document_period(document)
         return date is None or any(_reprints(period, date) for period in self._wanted())
 
-    def _is_correction(self, hit: Hit) -> bool:
-        """Whether a hit shows a note, dated after a figure asked for, that names its table or its label."""
-        date = document_period(hit.document)
-        operands = [o for o in self.findings.operands if o.period]
-        if date and not any(o.period and o.period.ordinal <= date.ordinal for o in operands):
-            return False
-        return hit.table is None and any(self._is_about(line) for line in hit.snippet.split("\n"))
+    @cached_property
+    def _notes(self) -> dict[Hit, None]:
+        """The hits that show a note, dated after a figure asked for, that names its table or its label."""
+        earliest = min((o.period.ordinal for o in self.findings.operands if o.period), default=0)
+        dated = ((hit, document_period(hit.document)) for hit in self._hits if hit.table is None)
+        late = [hit for hit, date in dated if date is None or date.ordinal >= earliest]
+        return {hit: None for hit in late if any(map(self._is_about, hit.snippet.split("\n")))}
+
+    @cached_property
+    def _labels(self) -> list[set[str]]:
+        labels = dict.fromkeys(self._label(operand) for operand in self.findings.operands)
+        return [set(stems(label)) for label in labels if label]
 
     def _is_about(self, line: str) -> bool:
         """Whether a line names the table, or, without any table's number, a label that is asked for."""
@@ -219,8 +263,7 @@ class Gathering:
             return False
         if codes and (own := set(CODE.findall(self.findings.title))):
             return bool(codes & own)
-        labels = [set(stems(self._label(operand))) for operand in self.findings.operands]
-        return len(title & said) >= 0.8 * len(title) or any(label and label <= said for label in labels)
+        return len(title & said) >= 0.8 * len(title) or any(label <= said for label in self._labels)
 
     def _decides(self, document: str) -> bool:
         """Whether a document's print of the table can fill a gap or displace a figure that we have."""
@@ -291,6 +334,11 @@ def _in_blocks(periods: Sequence[Period], later: int, size: int) -> list[range]:
         return []
     years = range(min(p.year for p in periods), max(p.year for p in periods) + later + 1)
     return [years[i : i + size] for i in range(0, len(years), size)]
+
+
+def _kind(document: str) -> str:
+    """A document's name without its date and number."""
+    return re.sub(r"\d+", "#", document)
 
 
 def _ordinal(document: str) -> int:

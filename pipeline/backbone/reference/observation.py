@@ -14,6 +14,7 @@ class TableRange:
     title: str
     start: int
     end: int
+    others: int  # documents that have a table of this title too
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ _HIT = re.compile(
 )
 _TABLE = re.compile(
     r'^table "(?P<title>.*)" \[(?P<start>\d+):(?P<end>\d+)\]'
-    r"(?:; same title in \d+ other documents?, (?P<others>.*))?$",
+    r"(?:; same title in (?P<count>\d+) other documents?, (?P<others>.*))?$",
     re.MULTILINE,
 )
 _ALSO = re.compile(r"^also nearly the same: (.*)$", re.MULTILINE)
@@ -116,6 +117,10 @@ def _hits(body: str) -> tuple[Hit, ...]:
     )
 
 
+def _table(found: re.Match[str]) -> TableRange:
+    return TableRange(found["title"], int(found["start"]), int(found["end"]), int(found["count"] or 0))
+
+
 def _hit(opening: re.Match[str], body: str) -> Hit:
     snippet = _FENCE.search(body)
     head = body[: snippet.start()] if snippet else body
@@ -128,7 +133,7 @@ def _hit(opening: re.Match[str], body: str) -> Hit:
         end=int(opening["end"]),
         score=float(opening["score"]),
         snippet=snippet["text"] if snippet else "",
-        table=TableRange(table["title"], int(table["start"]), int(table["end"])) if table else None,
+        table=_table(table) if table else None,
         also=tuple(also.group(1).split(", ")) if also else (),
         last=others.rpartition(" … ")[2],
     )

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pipeline.backbone.reference import replies
@@ -74,8 +75,12 @@ class _Episode:
     findings: Findings
     guess: Guess
 
+    @cached_property
+    def _gathering(self) -> Gathering:
+        return Gathering(self.question, self.conversation, self.findings)
+
     def step(self) -> tuple[str, Operation]:
-        gathering = Gathering(self.question, self.conversation, self.findings)
+        gathering = self._gathering
         hurried = self.conversation.budget.turns <= LAST_TURNS
         return (
             (None if hurried else gathering.find())
@@ -254,10 +259,6 @@ class _Episode:
         missing = [o for n, o in enumerate(self.findings.operands) if not self._held(n)]
         gaps = [f"the figure for {operand.period or 'the period asked for'}" for operand in missing]
         open_prints = not any(operand.issue for operand in self.findings.operands)
-        if (
-            open_prints
-            and self.conversation.turns
-            and Gathering(self.question, self.conversation, self.findings).verify()
-        ):
+        if open_prints and self.conversation.turns and self._gathering.verify():
             gaps.append("whether a later issue or an errata note gives another figure")
         return gaps
