@@ -151,3 +151,9 @@ def test_no_reply_is_correct_that_ends_otherwise(reply: str) -> None:
 
 def test_the_scorer_names_itself() -> None:
     assert (equality.NAME, equality.VERSION, equality.METRIC) == ("equality", "1", "correct")
+
+
+def test_a_reply_is_read_in_one_pass_however_long_it_is() -> None:
+    """With a pattern that begins at every place of it, a reply as long as this one takes hours."""
+    assert verdict("no verdict, and no end of thinking " * 50_000) is None
+    assert verdict("<think>" + "CORRECT " * 200_000 + "</think>\nINCORRECT") is False

@@ -26,7 +26,7 @@ VERSION = "1"
 METRIC = "correct"
 
 _TAG = re.compile(r"<(?=[^\s\d=<>])")  # `<think>`, `</s>`, `<|end|>`; not that of `x < 3` or `<5`
-_THOUGHT = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _THINKING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _DRESSING = " \t*_`#\"'.!:"
 _VERDICT = re.compile(
@@ -49,7 +49,7 @@ def verdict(reply: str) -> bool | None:
     What a model thinks before its reply is left out; one that never stops thinking gives no verdict. The
     verdict is the last line, alone or after a label such as `Verdict:`, and no other line is another one.
     """
-    said = _THOUGHT.sub("", reply)
+    said = _THOUGHT.split(reply)[-1]
     verdicts = [_read(line) for line in said.splitlines() if line.strip()]
     if not verdicts or verdicts[-1] is None or len(set(verdicts) - {None}) > 1 or _THINKING.search(said):
         return None
