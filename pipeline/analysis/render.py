@@ -13,7 +13,7 @@ from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.analysis import retrieval
+from pipeline.analysis.retrieval import GOLD, NAME, STAGES, VERSION
 from pipeline.analysis.summaries import ArmSummary, Figures, Rate, Summary
 from pipeline.runs.folder import RunFolder, write_atomically
 
@@ -24,7 +24,7 @@ _EXPLANATION = (
 )
 _TITLES = {"exact": "Exact %", "within_5%": "@5 %", "correct": "Correct %"}
 """Metrics of the official scorer that the first table shows."""
-_RETRIEVAL = f"{retrieval.NAME} {retrieval.VERSION}"
+_RETRIEVAL = f"{NAME} {VERSION}"
 
 Column = tuple[str, str]  # a scorer's label, and a metric
 
@@ -187,15 +187,15 @@ def _every_scorer(summary: Summary, shown: Sequence[Column]) -> Iterator[_Grid]:
 
 def _retrieval(summary: Summary) -> Iterator[_Grid]:
     """Yield the recall of gold documents and spans, where tasks name them."""
-    arms = [arm for arm in summary.arms if arm.figures.rates.get(_RETRIEVAL)]
-    names = list(dict.fromkeys(metric for arm in arms for metric in arm.figures.rates[_RETRIEVAL]))
-    if names:
-        yield _Grid(
-            "Gold evidence found, read and cited, %",
-            1,
-            ["Arm", *(name.replace("_", " ").capitalize() for name in names)],
-            [[_label(arm), *_rates(arm.figures, [(_RETRIEVAL, name) for name in names])] for arm in arms],
-        )
+    rows = [
+        [_label(arm), gold, *_rates(arm.figures, [(_RETRIEVAL, f"{gold}_{stage}") for stage in STAGES])]
+        for arm in summary.arms
+        for gold in GOLD
+        if f"{gold}_{STAGES[0]}" in arm.figures.rates.get(_RETRIEVAL, ())
+    ]
+    if rows:
+        header = ["Arm", "Gold", *(stage.capitalize() for stage in STAGES)]
+        yield _Grid("Gold evidence found, read and cited, %", 2, header, rows)
 
 
 def _done(figures: Figures) -> str:

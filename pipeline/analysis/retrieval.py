@@ -20,6 +20,7 @@ from pipeline.runs import tables
 NAME = "retrieval"
 VERSION = "1"
 STAGES = ("found", "read", "cited")
+GOLD = ("documents", "spans")
 
 _RANGE = ["document", "start", "end"]
 _COLUMNS = {
@@ -93,16 +94,17 @@ def recall(gold: Gold, reached: Reached) -> list[Metric]:
     A gold that names no documents, or no spans, has no metric of them.
     """
     metrics = []
+    documents, spans = GOLD
     if gold.documents:
         for stage in STAGES:
             there = {document for document, _, _ in getattr(reached, stage)}
-            metrics.append(_metric(f"documents_{stage}", gold.documents, there.__contains__))
+            metrics.append(_metric(f"{documents}_{stage}", gold.documents, there.__contains__))
     if gold.spans:
         places = _places(gold)
         for stage in STAGES:
             ranges = _by_document(getattr(reached, stage))
             metrics.append(
-                _metric(f"spans_{stage}", places, lambda any_of, ranges=ranges: _covered(any_of, ranges))
+                _metric(f"{spans}_{stage}", places, lambda any_of, ranges=ranges: _covered(any_of, ranges))
             )
     return metrics
 

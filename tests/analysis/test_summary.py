@@ -207,7 +207,11 @@ def test_recall_of_gold_evidence_has_a_table_of_its_own(make_run: MakeRun) -> No
     )
     lines = markdown(summary(folder)).splitlines()
     recall = lines[lines.index("## Gold evidence found, read and cited, %") :]
-    assert recall[2:5] == ["| Arm | Documents found |", "|---|---:|", "| qwen | 75.0 |"]
+    assert recall[2:5] == [
+        "| Arm | Gold | Found | Read | Cited |",
+        "|---|---|---:|---:|---:|",
+        "| qwen | documents | 75.0 | – | – |",
+    ]
 
 
 def test_data_other_than_the_published_are_labelled(make_run: MakeRun) -> None:
