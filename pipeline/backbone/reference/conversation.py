@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,8 @@ from pipeline.backbone.reference.replies import BESIDE
 
 Json = Mapping[str, Any]
 
+_EARLIER = "=== earlier turns"
+_SEARCHED = re.compile(r'^\[turn \d+\] search: .*?searched, (.+?) … (.+?): "(.*?)"(?: found|$)', re.MULTILINE)
 _STATE = "=== state ==="
 _FIRST = re.compile(
     r"Question:\n(?P<question>.*?)\n\nAnswer format:\n(?P<form>.*?)"
@@ -66,6 +69,7 @@ class Conversation:
     answer_format: str
     count: int  # of documents
     outline: str
+    searched: tuple[tuple[str, str, str], ...]  # of turns that left the prompt: first, last document, query
     operations: Operations
     turns: tuple[Turn, ...] = ()
     active: Mapping[str, str] = field(default_factory=dict)  # active evidence: id → statement
@@ -76,6 +80,15 @@ class Conversation:
         """The names of all documents; none where the outline has no room for them."""
         names = _LISTED.findall(self.outline)
         return tuple(names) if len(names) == self.count else ()
+
+    def told(self, operation: Json) -> bool:
+        """Whether a search was made in a turn that has left the prompt, as far as its stub tells."""
+        globs, query = operation.get("documents", ["*"]), " ".join(operation["query"].split())
+        names = [name for name in self.documents if any(fnmatchcase(name, glob) for glob in globs)]
+        return any(
+            names and (first, last) == (names[0], names[-1]) and cut and query.startswith(cut.strip(" …"))
+            for first, last, cut in self.searched
+        )
 
     def sent(self, operation: Json) -> Turn | None:
         """The turn of an operation that was sent already."""
@@ -99,11 +112,13 @@ def parse(
     first = _FIRST.match(_content(spoken[0]))
     if first is None:
         raise ValueError("the first user message does not open with `Question:`")
+    outline, _, earlier = first["outline"].partition(_EARLIER)
     return Conversation(
         question=first["question"],
         answer_format=first["form"],
         count=int(first["count"]),
-        outline=first["outline"],
+        outline=outline,
+        searched=tuple(_SEARCHED.findall(earlier)),
         operations=_operations(response_format, tools, system),
         turns=tuple(_turns(spoken[1:])),
         active=_active(tail),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from operator import itemgetter
 
@@ -45,6 +45,10 @@ class Fact:
     def amount(self) -> float:
         """The value in single units, comparable between prints in thousands and in millions."""
         return self.figure.value * scale(self.unit)
+
+    def of(self, number: int) -> Fact:
+        """The same as the fact of another figure of the question."""
+        return replace(self, number=number)
 
     @property
     def recency(self) -> tuple[int, str, bool]:
@@ -213,7 +217,7 @@ def _about(note: Correction, grid: Grid) -> bool:
 
 def _corrects(note: Correction, operand: Operand, grid: Grid) -> bool:
     """Whether a clause of a note names the operand's column; `total` there is the total's own correction."""
-    label, title = set(stems(_label(operand, grid))), set(series_key(grid.title))
+    label, title = set(stems(named_label(grid.columns, operand))), set(series_key(grid.title))
     quoted = [set(stems(each)) for each in re.findall(r'"([^"]+)"', note.clause)]
     named = [each for each in quoted if each and not (len(each) > 2 and each <= title)]
     if named:
@@ -222,14 +226,15 @@ def _corrects(note: Correction, operand: Operand, grid: Grid) -> bool:
     return bool(label) and label <= clause and ("total" in label or "total" not in clause)
 
 
-def _label(operand: Operand, grid: Grid) -> str:
-    column = grid.columns[operand.column].rpartition(" > ")[2] if operand.column is not None else ""
+def named_label(columns: Sequence[str], operand: Operand) -> str:
+    """The labels of an operand's column and row."""
+    column = columns[operand.column].rpartition(" > ")[2] if operand.column is not None else ""
     return f"{column} {operand.row or ''}".strip()
 
 
 def _note_fact(number: int, note: Correction, operand: Operand, grid: Grid, text: Text) -> Fact:
     unit = note.unit or grid.unit
-    label = _label(operand, grid)
+    label = named_label(grid.columns, operand)
     statement = (
         f"{label} for {note.period}: {note.figure.text} ({unit}), corrected by an errata note "
         f'in {text.document} on "{grid.title}"'

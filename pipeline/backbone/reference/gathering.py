@@ -17,7 +17,7 @@ from typing import Any
 from pipeline.backbone.reference import replies
 from pipeline.backbone.reference.conversation import Conversation
 from pipeline.backbone.reference.errata import CORRECTS
-from pipeline.backbone.reference.facts import Findings, same_issue, same_series, series_key
+from pipeline.backbone.reference.facts import Findings, named_label, same_issue, same_series, series_key
 from pipeline.backbone.reference.observation import Hit
 from pipeline.backbone.reference.operands import Operand
 from pipeline.backbone.reference.question import Question
@@ -178,7 +178,7 @@ class Gathering:
     def _errata(self) -> Iterable[Stage]:
         wanted = [o for o in self.findings.operands if o.period and not o.issue and o.vintage != "first"]
         code = CODE.search(self.findings.title)
-        labels = dict.fromkeys(self._label(operand) for operand in wanted)
+        labels = dict.fromkeys(named_label(self.findings.columns, operand) for operand in wanted)
         said = " ".join((f"Table {code[0]}" if code else self.findings.title, *labels, CORRECTION_WORDS))
         periods = [o.period for o in wanted if o.period]
         blocks = _in_blocks(periods, YEARS_OF_ERRATA, YEARS_PER_ERRATA)
@@ -192,12 +192,6 @@ class Gathering:
             if half and turn and sum(hit in self._notes for hit in turn.observation.hits) > MANY_NOTES:
                 blocks[:0] = [years[:half], years[half:]]
 
-    def _label(self, operand: Operand) -> str:
-        column = (
-            self.findings.columns[operand.column].rpartition(" > ")[2] if operand.column is not None else ""
-        )
-        return f"{column} {operand.row or ''}".strip()
-
     def _entitled(self, title: str) -> bool:
         """Whether a table has the title that the question quotes."""
         return set(stems(self.question.title)) <= set(stems(title))
@@ -207,7 +201,9 @@ class Gathering:
     def _step(self, stage: Stage) -> tuple[str, replies.Operation] | None:
         turn = self.conversation.sent(stage.operation)
         if turn is None:
-            return (stage.thought, stage.operation) if self.conversation.budget.searches > 0 else None
+            told = self.findings.operands and self.conversation.told(stage.operation)
+            allowed = self.conversation.budget.searches > 0 and not told
+            return (stage.thought, stage.operation) if allowed else None
         worth = self._worth_reading(stage, turn.observation.hits)
         locations = [place for location in worth if (place := self._unread(location))][:READ_AT_ONCE]
         if not locations or not self._may_read():
@@ -252,7 +248,9 @@ class Gathering:
 
     @cached_property
     def _labels(self) -> list[set[str]]:
-        labels = dict.fromkeys(self._label(operand) for operand in self.findings.operands)
+        labels = dict.fromkeys(
+            named_label(self.findings.columns, operand) for operand in self.findings.operands
+        )
         return [set(stems(label)) for label in labels if label]
 
     def _is_about(self, line: str) -> bool:

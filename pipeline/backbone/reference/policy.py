@@ -18,7 +18,7 @@ wiring alone, and it says nothing on what the method gains a model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,7 @@ from pipeline.backbone.reference.gathering import Gathering
 from pipeline.backbone.reference.guess import Guess
 from pipeline.backbone.reference.question import Question, read_question
 from pipeline.backbone.reference.reading import Text, stitch
+from pipeline.backbone.reference.recall import recalled
 from pipeline.backbone.reference.replies import Operation, Reply
 from pipeline.backbone.reference.subjects import search_words
 
@@ -47,6 +48,8 @@ def next_reply(conversation: Conversation) -> Reply | None:
     refused = _refused(conversation)
     by_table = guess.form not in ("letter", "text") and not refused
     findings = find(question, texts) if by_table else Findings()
+    facts = (*findings.facts, *recalled(findings, conversation.active.values()))
+    findings = replace(findings, facts=facts)
     episode = _Episode(conversation, question, texts, findings, guess)
     thought, operation = episode.step() if by_table else guess.close() if refused else guess.step()
     if operation.get("answer") in refused:
@@ -85,8 +88,9 @@ class _Episode:
         return (
             (None if hurried else gathering.find())
             or self._admit()
-            or (None if hurried else gathering.verify())
             or self._admit_changes()
+            or (None if hurried else gathering.verify())
+            or self._admit_something()
             or self._compute()
             or self._final()
         )
@@ -159,7 +163,7 @@ class _Episode:
             if self.conversation.operations.revise and len(self.question.prints) == 1:
                 return why, replies.revise(self._ids()[held.statement], fact.statement, self._sources(fact))
             return why, replies.upsert([(fact.statement, self._sources(fact))])
-        return self._admit_something()
+        return None
 
     def _admit_something(self) -> tuple[str, Operation] | None:
         """Without any figure, state what was read, so that the answer can cite it."""

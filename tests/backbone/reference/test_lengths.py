@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from pipeline.benchmarks.ledgerqa import Kind, LedgerQAConfig, generate
 from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus
-from pipeline.harness.config import BudgetConfig
+from pipeline.harness.config import BudgetConfig, Profile
 from tests.backbone.reference.conftest import load_folder
 from tests.backbone.reference.episodes import corpus_of, episode, operations, wrong
 
@@ -40,6 +41,21 @@ async def test_ten_years_of_months_take_few_turns_and_reads(tmp_path: Path) -> N
         assert score_answer(task.gold.answer, outcome.answer or "", 0.0), task.view.question
         sent = [operation["name"] for operation in operations(backbone)]
         assert sent.count("search") + sent.count("read") <= 24
+
+
+async def test_what_left_the_prompt_is_known_from_the_evidence(tmp_path: Path) -> None:
+    """In the extended profile, a long episode's oldest turns leave its prompt, and their texts with them."""
+    config = LedgerQAConfig(seed=23, tokens=300_000, questions_per_kind=16, kinds=[Kind.series])
+    tasks, corpus = generated(tmp_path / "dataset", config)
+    long = [task for task in tasks if len(task.gold.spans) >= 60]
+    shortened = 0
+    for task in long:
+        outcome, backbone = await episode(task.view, corpus, profile=Profile.extended)
+        assert score_answer(task.gold.answer, outcome.answer or "", 0.0), task.view.question
+        sent = [json.dumps(operation) for operation in operations(backbone)]
+        assert len(set(sent)) == len(sent), "nothing is asked twice"
+        shortened += "earlier turns" in json.dumps(backbone.bodies[-1])
+    assert shortened
 
 
 async def test_a_late_correction_in_another_document_counts(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 
 from pipeline.backbone.reference.conversation import parse
 from pipeline.backbone.reference.errata import corrections
+from pipeline.backbone.reference.facts import find
 from pipeline.backbone.reference.numerals import figure
 from pipeline.backbone.reference.observation import Served, parse_observation
+from pipeline.backbone.reference.question import read_question
 from pipeline.backbone.reference.reading import stitch
+from pipeline.backbone.reference.recall import recalled
 from pipeline.backbone.reference.tables import Grid, grids
 from pipeline.backbone.reference.words import Period, document_period
 
@@ -93,6 +97,21 @@ def test_a_correction_gives_its_figure_and_the_totals_apart(note: str, new: tupl
     own, total = found
     assert ("Coal" in own.clause, "total" in total.clause) == (True, True)
     assert ("total" in own.clause, "Coal" in total.clause) == (False, False)
+
+
+def test_a_statement_gives_back_the_fact_that_it_was_made_of(shared: Path) -> None:
+    name = "treasury_bulletin_2011_09.txt"
+    text = (shared / "data" / "treasury" / "documents" / name).read_text("utf-8")
+    start = text.index("TABLE FFO-1.—Summary of Fiscal Operations\n\n[In")
+    read = stitch([Served("s1", name, start, start + 4_500, text[start : start + 4_500], None)])
+    asked = 'In "Summary of Fiscal Operations Table FFO-1", the total receipts for June and July 2010?'
+    findings = find(read_question(asked), read)
+    assert {str(fact.period) for fact in findings.facts} == {"June 2010", "July 2010"}
+    forgotten = replace(findings, facts=())
+    back = list(recalled(forgotten, [fact.statement for fact in findings.facts]))
+    assert [replace(fact, ranges=(), unit=fact.unit.lower()) for fact in findings.facts] == back
+    assert list(recalled(findings, [fact.statement for fact in findings.facts])) == []
+    assert list(recalled(forgotten, ["July was warm: 30 degrees", "e1"])) == []
 
 
 def test_documents_are_dated_by_their_names() -> None:
