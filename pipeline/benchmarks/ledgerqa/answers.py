@@ -149,31 +149,36 @@ def expression(operation: Operation, operands: Sequence[Operand], asked: Asked) 
 
     A list's is in brackets, in the order of the answer: an expression an item.
     """
-    terms = [_term(operand, asked.unit or operands[0].unit) for operand in operands]
+    each = terms(operands, asked)
     if operation in LISTS:
         with localcontext(_CONTEXT):
-            order = _order(operation, _values(operands, asked)) or range(len(terms))
-        return f"[{', '.join(terms[at] for at in order)}]"
-    listed = ", ".join(terms)
+            order = _order(operation, _values(operands, asked)) or range(len(each))
+        return f"[{', '.join(each[at] for at in order)}]"
+    listed = ", ".join(each)
     match operation:
         case Operation.value:
-            return terms[0]
+            return each[0]
         case Operation.absolute:
-            return f"abs({terms[0]})"
+            return f"abs({each[0]})"
         case Operation.difference:
-            return _minus(terms[0], terms[1])
+            return _minus(each[0], each[1])
         case Operation.excess:
-            return _minus(f"sum([{', '.join(terms[:-1])}])", terms[-1])
+            return _minus(f"sum([{', '.join(each[:-1])}])", each[-1])
         case Operation.percent_change:
-            return f"percent_change({terms[0]}, {terms[1]})"
+            return f"percent_change({each[0]}, {each[1]})"
         case Operation.share:
-            return f"{terms[0]} / ({terms[1]}) * 100"
+            return f"{each[0]} / ({each[1]}) * 100"
         case Operation.ratio:
-            return f"{terms[0]} / ({terms[1]})"
+            return f"{each[0]} / ({each[1]})"
         case Operation.trend:
-            return f"slope([{', '.join(map(str, range(1, len(terms) + 1)))}], [{listed}])"
+            return f"slope([{', '.join(map(str, range(1, len(each) + 1)))}], [{listed}])"
         case _:
             return f"{_FUNCTIONS[operation]}([{listed}])"
+
+
+def terms(operands: Sequence[Operand], asked: Asked) -> list[str]:
+    """The operands as they stand in an expression: in the unit asked, else in that of the first."""
+    return [_term(operand, asked.unit or operands[0].unit) for operand in operands]
 
 
 def _minus(term: str, other: str) -> str:

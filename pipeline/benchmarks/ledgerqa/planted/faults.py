@@ -13,13 +13,7 @@ from enum import StrEnum
 from itertools import chain, islice
 
 from pipeline.benchmarks.ledgerqa.planted.figures import Figure, Figures, overlap
-from pipeline.benchmarks.ledgerqa.planted.questions import (
-    Formula,
-    Question,
-    computed,
-    formula,
-    in_form_of,
-)
+from pipeline.benchmarks.ledgerqa.planted.questions import Question, Value, computed, in_form_of
 from pipeline.benchmarks.ledgerqa.planted.steps import MOST_READ
 from pipeline.benchmarks.ledgerqa.streams import Stream
 from pipeline.benchmarks.scorers import is_judged, load_scorer
@@ -120,20 +114,17 @@ class Planter:
 
     def plant(self, question: Question, fault: Fault, choice: Stream) -> Plant | Skipped:
         """A plant of `fault` in `question`; of the ways to have it, `choice` takes one."""
-        worked = formula(question)
-        if worked is None:
-            return Skipped(question.id, fault, "its expression does not name its operands in order")
         figures = self._figures.right(question)
         if any(a.value != (b.literal, b.unit) for a, b in zip(figures, question.facts.operands, strict=True)):
             return Skipped(question.id, fault, "a figure reads otherwise than the gold says")
-        plants: dict[Fault, Callable[[Question, Formula, tuple[Figure, ...], Stream], Plant | str]] = {
+        plants: dict[Fault, Callable[[Question, tuple[Figure, ...], Stream], Plant | str]] = {
             Fault.right: self._right,
             Fault.unread: self._unread,
             Fault.stale: self._stale,
             Fault.arithmetic: self._arithmetic,
             Fault.form: self._form,
         }
-        found = plants[fault](question, worked, figures, choice)
+        found = plants[fault](question, figures, choice)
         if isinstance(found, str):
             return Skipped(question.id, fault, found)
         problem = self._problem(found)
@@ -152,20 +143,16 @@ class Planter:
         gold = Gold(question.answer, tolerance=question.task.gold.tolerance)
         return {metric.value for scorer in self._scorers for metric in scorer.score(gold, answer)}
 
-    def _right(
-        self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
-    ) -> Plant | str:
-        answer = _answer(question, worked, figures)
+    def _right(self, question: Question, figures: tuple[Figure, ...], choice: Stream) -> Plant | str:
+        answer = _answer(question, figures)
         if answer is None or self._scored(question, answer) != {1.0}:
             return "its figures and its expression do not give the gold answer"
         outdated = self._figures.outdated(question)
         besides = tuple(f for f in outdated or () if f not in figures) if choice.chance(50) else ()
-        expression = _expression(question, worked, figures)
+        expression = _expression(question, figures)
         return Plant(question, Fault.right, "", "", figures, besides, expression, answer)
 
-    def _unread(
-        self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
-    ) -> Plant | str:
+    def _unread(self, question: Question, figures: tuple[Figure, ...], choice: Stream) -> Plant | str:
         outdated = self._figures.outdated(question)
         near = (
             (f"reads {other[0].title!r} of {other[0].where.document} in place of {figures[0].title!r}", other)
@@ -176,38 +163,32 @@ class Planter:
             old.append(("the issues that tell the revised figure are never read", outdated))
         candidates = chain(old, near) if choice.chance(50) else chain(islice(near, 1), old, near)
         for note, other in candidates:
-            answer = _answer(question, worked, other)
+            answer = _answer(question, other)
             if answer is not None and self._scored(question, answer) == {0.0}:
-                expression = _expression(question, worked, other)
+                expression = _expression(question, other)
                 return Plant(question, Fault.unread, "not_read", note, other, (), expression, answer)
         return "no table near by gives an answer that is scored 0 throughout"
 
-    def _stale(
-        self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
-    ) -> Plant | str:
+    def _stale(self, question: Question, figures: tuple[Figure, ...], choice: Stream) -> Plant | str:
         if question.facts.stale_answer is None:
             return "none of its figures was revised"
         outdated = self._figures.outdated(question)
-        answer = outdated and _answer(question, worked, outdated)
+        answer = outdated and _answer(question, outdated)
         if outdated is None or answer != question.facts.stale_answer:
             return "its outdated figures are not told apart"
         if self._scored(question, answer) != {0.0}:
             return "the outdated answer is near enough to score"
         new = tuple(figure for figure in figures if figure not in outdated)
         note = f"uses {_quotes(outdated, figures)} though {_quotes(new, outdated)} was read"
-        expression = _expression(question, worked, outdated)
+        expression = _expression(question, outdated)
         return Plant(question, Fault.stale, "outdated", note, outdated, new, expression, answer)
 
-    def _arithmetic(
-        self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
-    ) -> Plant | str:
-        drafts = _misorderings(question) if question.listed else _miscalculations(question, worked, figures)
+    def _arithmetic(self, question: Question, figures: tuple[Figure, ...], choice: Stream) -> Plant | str:
+        drafts = _misorderings(question) if question.listed else _miscalculations(question, figures)
         return self._drawn(question, Fault.arithmetic, list(drafts), figures, choice)
 
-    def _form(
-        self, question: Question, worked: Formula, figures: tuple[Figure, ...], choice: Stream
-    ) -> Plant | str:
-        drafts = _list_misformings(question) if question.listed else _misformings(question, worked, figures)
+    def _form(self, question: Question, figures: tuple[Figure, ...], choice: Stream) -> Plant | str:
+        drafts = _list_misformings(question) if question.listed else _misformings(question, figures)
         return self._drawn(question, Fault.form, list(drafts), figures, choice)
 
     def _drawn(
@@ -242,39 +223,19 @@ def _quotes(figures: Sequence[Figure], others: Sequence[Figure]) -> str:
 # --- From figures to an answer
 
 
-def _values(figures: Sequence[Figure]) -> list[tuple[str, str]]:
+def _values(figures: Sequence[Figure]) -> list[Value]:
     return [figure.value for figure in figures]
 
 
-def _expression(question: Question, worked: Formula, figures: Sequence[Figure]) -> str | None:
+def _expression(question: Question, figures: Sequence[Figure]) -> str | None:
     """What is to be computed; None where a figure is taken as it stands, and for lists."""
-    filled = worked.fill(_values(figures))
-    alone = question.facts.operation == "value" and filled.strip("()") == figures[0].literal
-    return None if question.listed or alone else filled
+    worked = question.expression(_values(figures))
+    return None if question.listed or worked == figures[0].literal else worked
 
 
-def _answer(question: Question, worked: Formula, figures: Sequence[Figure]) -> str | None:
+def _answer(question: Question, figures: Sequence[Figure]) -> str | None:
     """The answer that figures give; None if they give none."""
-    values = _values(figures)
-    if question.listed:
-        return _list(question, [computed(item) for item in worked.items(values)], worked)
-    value = computed(worked.fill(values))
-    return None if value is None else in_form_of(question.answer, value)
-
-
-def _list(question: Question, values: Sequence[Decimal | None], worked: Formula) -> str | None:
-    """A list in the question's order: as asked, from the largest, or the names from the largest."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    order = list(range(len(known)))
-    if question.facts.operation != "list":
-        order.sort(key=lambda at: -known[at])
-    items = _items(question.answer)
-    if question.facts.operation == "ranking":
-        names = {term.operand: name for term, name in zip(worked.terms, items, strict=True)}
-        return _joined([names[at] for at in order])
-    return _joined([in_form_of(items[0], known[at]) for at in order])
+    return question.answered(_values(figures), [figure.row for figure in figures])
 
 
 def _items(answer: str) -> list[str]:
@@ -288,12 +249,12 @@ def _joined(items: Sequence[str]) -> str:
 # --- Wrong arithmetic on the right figures
 
 
-def _miscalculations(question: Question, worked: Formula, figures: Sequence[Figure]) -> Iterator[_Draft]:
+def _miscalculations(question: Question, figures: Sequence[Figure]) -> Iterator[_Draft]:
     """Other computations that a reader may take for the one that is asked, and slips of the head."""
     if len(figures) < 2:
         return
-    right = worked.fill(_values(figures))
-    for expression in _wrong_expressions(question.facts.operation, worked.items(_values(figures))):
+    right = question.expression(_values(figures))
+    for expression in _wrong_expressions(question.facts.operation, question.terms(_values(figures))):
         value = computed(expression)
         if value is not None:
             note = f"computes {expression} where {right} is asked"
@@ -349,15 +310,15 @@ def _misorderings(question: Question) -> Iterator[_Draft]:
 # --- The right value in another form than is asked
 
 
-def _misformings(question: Question, worked: Formula, figures: Sequence[Figure]) -> Iterator[_Draft]:
+def _misformings(question: Question, figures: Sequence[Figure]) -> Iterator[_Draft]:
     """Another unit, the other sign, other decimals: each in the form that is checked (contract 3.21)."""
-    right = worked.fill(_values(figures))
+    right = question.expression(_values(figures))
     value, gold = computed(right), question.answer
     if value is None:
         return
     asked = f"{question.facts.unit}s of dollars" if question.facts.unit else "percent, or as a ratio"
-    expression = _expression(question, worked, figures)
-    printed = worked.fill(_values(figures), convert=False)
+    expression = _expression(question, figures)
+    printed = question.expression(_values(figures), converted=False)
     raw = computed(printed) if printed != right and len({figure.unit for figure in figures}) == 1 else None
     if raw is not None:
         kept = None if question.facts.operation == "value" else printed

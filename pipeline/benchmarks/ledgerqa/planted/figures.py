@@ -43,7 +43,7 @@ class Figure:
 
     @property
     def value(self) -> tuple[str, str]:
-        """The figure and its unit, as a formula takes them."""
+        """The figure and its unit, as an expression takes them."""
         return self.literal, self.unit
 
     @property

@@ -28,7 +28,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Search:
-    """Looks for passages among `documents` (ids). `goal` says in a few words what is looked for."""
+    """Looks for passages among `documents` (ids; all of them if there are none), the best `top_k`."""
 
     query: str
     documents: tuple[str, ...]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from pipeline.benchmarks.ledgerqa.dates import MONTHS
 from pipeline.benchmarks.ledgerqa.planted.steps import Range
 from pipeline.benchmarks.tasks import Span
 from pipeline.corpus import Corpus
@@ -18,10 +19,6 @@ _UNIT = re.compile(r"\b[Ii]n (thousand|million)s of dollars")
 _PERIOD = re.compile(r"^\(([A-Z][^;)]*); in ")
 _YEAR_AND_MONTH = re.compile(r"([0-9]{4})-([A-Z][a-z]+)")
 _CODE = re.compile(r"TABLE (\S+?)\.—")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-    "November", "December",
-)  # fmt: skip
 _KEPT = 64
 
 
@@ -32,11 +29,6 @@ class Cell:
     start: int
     end: int
     quote: str
-
-    @property
-    def literal(self) -> str:
-        """The figure without thousands commas; one in parentheses is negative."""
-        return literal(self.quote)
 
 
 @dataclass(frozen=True)
@@ -76,11 +68,6 @@ class PrintedTable:
                 if cell.start <= span.start and span.end <= cell.end:
                     return number, column
         return None
-
-    def name(self, row: int, column: int) -> str:
-        """What the figure is, as one would write it down: `"Salaries" for April 2004`."""
-        period = f" in the {self.period}" if self.period else ""
-        return f'"{self.columns[column]}" for {self.rows[row].name}{period}'
 
 
 def literal(quote: str) -> str:
@@ -170,7 +157,7 @@ def _rows(lines: Sequence[tuple[int, str]]) -> list[Row]:
         if dated:
             year = int(dated[1])
         month = dated[2] if dated else label
-        name = f"{month} {year}" if year and month in _MONTHS else label
+        name = f"{month} {year}" if year and month in MONTHS else label
         name = f"fiscal year {label}" if label.isdecimal() else name
         rows.append(Row(label, name, tuple(_cells(at, line))))
     return rows

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from pipeline.benchmarks.ledgerqa.dates import MONTHS
 from pipeline.benchmarks.ledgerqa.planted.figures import Figure
 
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-    "November", "December",
-)  # fmt: skip
 _DATED = re.compile(r"_([0-9]{4})_([0-9]{2})\.")
 
 FIRST = (
@@ -98,7 +95,7 @@ def issue(document: str) -> str:
     """An issue as one speaks of it: `April 2005 issue`."""
     found = _DATED.search(document)
     kind = "circular" if "circular" in document else "issue"
-    return f"{_MONTHS[int(found[2]) - 1]} {found[1]} {kind}" if found else document
+    return f"{MONTHS[int(found[2]) - 1]} {found[1]} {kind}" if found else document
 
 
 def subject(figures: Sequence[Figure]) -> str:

@@ -7,9 +7,8 @@ from collections import Counter
 
 import pytest
 
-from pipeline.benchmarks.ledgerqa.planted import Fault, Skipped, trajectory
+from pipeline.benchmarks.ledgerqa.planted import Fault, Figures, Planter, Skipped, trajectory
 from pipeline.benchmarks.ledgerqa.planted.figures import overlap
-from pipeline.benchmarks.ledgerqa.planted.questions import formula
 from pipeline.benchmarks.ledgerqa.planted.steps import (
     Answer,
     Compute,
@@ -200,18 +199,15 @@ def test_an_episode_ends_with_its_answer_which_rests_on_what_was_kept(bed: Bed) 
         assert all(0 <= number < count for number in last.act.statements)
 
 
-def test_a_formula_over_its_own_operands_is_the_gold_expression(bed: Bed) -> None:
+def test_expression_and_answer_over_the_right_figures_are_the_golds(bed: Bed) -> None:
     for question in bed.questions:
-        worked = formula(question)
-        assert worked is not None
         figures = [(operand.literal, operand.unit) for operand in question.facts.operands]
-        filled = worked.fill(figures).replace("(-", "-").replace(")", "").replace("(", "")
-        assert filled == question.facts.expression.replace("(-", "-").replace(")", "").replace("(", "")
+        names = [figure.row for figure in Figures(bed.tables).right(question)]
+        assert question.expression(figures) == question.facts.expression
+        assert question.answered(figures, names) == question.answer
 
 
 def test_an_answer_that_no_arm_may_end_with_is_not_planted(bed: Bed) -> None:
-    from pipeline.benchmarks.ledgerqa.planted import Figures, Planter
-
     strict = Planter(Figures(bed.tables), bed.benchmark.scorers, lambda form, answer: False)
     plants = [strict.plant(question, fault, Stream(1)) for question in bed.questions[:3] for fault in Fault]
     assert all(isinstance(plant, Skipped) for plant in plants)
