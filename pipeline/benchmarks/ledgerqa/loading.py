@@ -23,6 +23,7 @@ from pipeline.benchmarks.ledgerqa.dataset import (
     sha256,
 )
 from pipeline.benchmarks.ledgerqa.formats import answer_format
+from pipeline.benchmarks.rows import json_rows
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Span, Task
 from pipeline.errors import BenchmarkError
 from pipeline.paths import cache_dir, made_once
@@ -97,16 +98,12 @@ def _intact(folder: Path, config: LedgerQAConfig) -> bool:
 
 
 def _benchmark(name: str, folder: Path, made: Mapping[str, Any]) -> Benchmark:
-    golds = {
-        row["id"]: row for row in _rows(folder / GOLD, ("id", "answer", "spans", "alternates", "stale_spans"))
-    }
+    golds = ("answer", "documents", "spans", "alternates", "stale_spans", "expression")
     tasks = []
-    for row in _rows(folder / QUESTIONS, ("id", "question", "kind", "phrasing")):
-        if row["id"] not in golds:
-            raise BenchmarkError(f"{folder / GOLD}: no row with id {row['id']!r}; generate the dataset anew")
-        view = TaskView(row["id"], row["question"], answer_format(row["question"]))
-        fields = {key: str(value) for key, value in row.items() if key not in ("id", "question")}
-        tasks.append(Task(view, _CORPUS, _gold(golds[row["id"]]), fields))
+    for question, gold in _rows(folder, ("question", "kind", "phrasing"), golds):
+        view = TaskView(question["id"], question["question"], answer_format(question["question"]))
+        fields = {key: str(value) for key, value in question.items() if key not in ("id", "question")}
+        tasks.append(Task(view, _CORPUS, _gold(gold), fields))
     source = CorpusSource(_CORPUS, (folder / DOCUMENTS,))
     return Benchmark(name, tuple(tasks), {source.id: source}, SCORERS, BREAKDOWNS, parameters=made)
 
@@ -114,28 +111,23 @@ def _benchmark(name: str, folder: Path, made: Mapping[str, Any]) -> Benchmark:
 def _gold(row: Mapping[str, Any]) -> Gold:
     return Gold(
         answer=row["answer"],
-        documents=tuple(row.get("documents", ())),
+        documents=tuple(row["documents"]),
         spans=_spans(row["spans"]),
         alternates=tuple(map(_spans, row["alternates"])),
         stale_spans=_spans(row["stale_spans"]),
-        expression=row.get("expression"),
+        expression=row["expression"],
     )
 
 
-def _rows(path: Path, needed: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise BenchmarkError(f"{path}: {error.strerror}: {_MADE_BY}") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise BenchmarkError(f"{path}, row {number}: not JSON: {error}") from error
-        missing = [column for column in needed if column not in row]
-        if missing:
-            raise BenchmarkError(f"{path}, row {number}: column {missing[0]!r} is missing")
-        yield row
+def _rows(
+    folder: Path, of_question: Sequence[str], of_gold: Sequence[str]
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield each question with its gold. Raises `BenchmarkError`, which names file, row and column."""
+    golds = {row.text("id"): row.cells for row in json_rows(folder / GOLD, ("id", *of_gold), "id")}
+    for row in json_rows(folder / QUESTIONS, ("id", *of_question), "id"):
+        if row.text("id") not in golds:
+            raise row.error("id", f"{folder / GOLD} has no row of {row.text('id')!r}: {_MADE_BY}")
+        yield row.cells, golds[row.text("id")]
 
 
 # ---- what is known of a question
@@ -184,10 +176,11 @@ class Facts:
 
 def facts(folder: Path) -> dict[str, Facts]:
     """What is known of the questions of a dataset, by their ids. Raises `BenchmarkError`, naming the row."""
-    needed = ("id", "answer", "asked", "expression", "operands", "spans", "alternates", "stale_expression")
-    golds = {row["id"]: row for row in _rows(folder / GOLD, needed)}
-    questions = _rows(folder / QUESTIONS, ("id", "kind", "form", "operation"))
-    return {row["id"]: _facts(row, golds[row["id"]]) for row in questions}
+    golds = ("answer", "asked", "expression", "operands", "spans", "alternates")
+    return {
+        question["id"]: _facts(question, gold)
+        for question, gold in _rows(folder, ("kind", "form", "operation"), golds)
+    }
 
 
 def _facts(question: Mapping[str, Any], gold: Mapping[str, Any]) -> Facts:

@@ -313,16 +313,22 @@ def test_a_damaged_folder_is_refused_by_file(tmp_path: Path, damage: str, names:
         load(LedgerQAConfig(folder=str(folder)))
 
 
+GOLD_OF_ANOTHER = (
+    '{"id": "x", "answer": "1", "documents": [], "spans": [], "alternates": [], "stale_spans": [], '
+    '"expression": "1"}\n'
+)
+
+
 @pytest.mark.parametrize(
     ("file", "text", "names"),
     [
         ("gold.jsonl", "not json\n", "gold.jsonl, row 1"),
-        ("gold.jsonl", '{"id": "single-0000"}\n', "row 1: column 'answer'"),
-        ("gold.jsonl", "", "no row with id 'single-0000'"),
+        ("gold.jsonl", '{"id": "single-0000"}\n', r"gold.jsonl, row 1 \(line 1\), column answer: empty"),
+        ("gold.jsonl", GOLD_OF_ANOTHER, "row 1 .*, column id: .*gold.jsonl has no row of 'single-0000'"),
         (
             "questions.jsonl",
             '{"id": "x", "kind": "single", "phrasing": "built"}\n',
-            "row 1: column 'question'",
+            r"row 1 \(line 1\), column question: empty",
         ),
         ("questions.jsonl", None, "questions.jsonl"),
     ],
