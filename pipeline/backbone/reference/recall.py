@@ -15,7 +15,7 @@ _STATED = re.compile(
     r"^(?P<label>.*?)(?: for (?P<period>(?:[A-Z][a-z]+ |Q\d )?\d{4}))?: (?P<figure>.+?)"
     r"(?: \((?P<unit>[^()]*)\))?"
     r', (?:as printed in "(?P<title>.*)", (?P<document>.+?)(?:, marked as revised)?'
-    r'|corrected by an errata note in (?P<circular>.+?) on "(?P<corrected>.*)")$'
+    r'|corrected by an errata note in (?P<noted>.+?) on "(?P<corrected>.*)")$'
 )
 
 
@@ -44,7 +44,7 @@ def _stated(statement: str) -> tuple[str, Fact] | None:
     printed = figure(found["figure"]) if found else None
     if found is None or printed is None:
         return None
-    document = found["document"] or found["circular"]
+    document = found["document"] or found["noted"]
     period = label_period(found["period"])[0] if found["period"] else None
     return found["title"] or found["corrected"], Fact(
         number=0,
@@ -54,7 +54,7 @@ def _stated(statement: str) -> tuple[str, Fact] | None:
         unit=found["unit"] or "",
         label=found["label"],
         period=period,
-        correction=found["circular"] is not None,
+        correction=found["noted"] is not None,
         ranges=(),
         statement=statement,
     )
