@@ -1,9 +1,9 @@
 """From a run's tables to scores, statistics and reports."""
 
-from pipeline.analysis.book import Tally
 from pipeline.analysis.judging import check_judge
 from pipeline.analysis.lines import judge_lines, score_lines
 from pipeline.analysis.render import as_json, markdown, screen, write
+from pipeline.analysis.score_tables import Tally
 from pipeline.analysis.scoring import Scored, score
 from pipeline.analysis.summaries import ArmSummary, Figures, Rate, Summary, summary
 

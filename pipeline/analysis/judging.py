@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pipeline.analysis.judgements import Ask, Journal, Judgement, cache, cached
 from pipeline.backbone.client import ChatClient
 from pipeline.backbone.config import BackboneConfig, JudgeConfig
 from pipeline.backbone.serving.endpoint import running
+from pipeline.corpus.documents import Progress
 from pipeline.errors import BackboneUnavailable, ConfigError, ModelRequestFailed
 from pipeline.protocols import Completion, Request, RequestRecord, Sampling
 
 _GIVE_UP = 5  # failures of the infrastructure in a row, each after its retries, and no reply in between
-
-Shown = Callable[[str, int, int], None]
-"""Is told a stage, how much of it is done, and its total."""
 
 
 def check_judge(judge: JudgeConfig) -> None:
@@ -28,7 +26,7 @@ def check_judge(judge: JudgeConfig) -> None:
 
 
 def judge_all(
-    wanted: Iterable[Ask], judge: JudgeConfig, journal: Journal, shown: Shown | None = None
+    wanted: Iterable[Ask], judge: JudgeConfig, journal: Journal, shown: Progress | None = None
 ) -> Mapping[str, Judgement]:
     """Return what came of each of `wanted`, by key: from the journal, from the cache, or asked now.
 
@@ -52,7 +50,7 @@ def judge_all(
 class _Session:
     """Asks `owed`, a few at a time, and gives up on a server that fails again and again."""
 
-    def __init__(self, judge: JudgeConfig, journal: Journal, owed: list[Ask], shown: Shown | None) -> None:
+    def __init__(self, judge: JudgeConfig, journal: Journal, owed: list[Ask], shown: Progress | None) -> None:
         assert judge.model is not None
         self._judge = judge
         self._model = judge.model
@@ -64,6 +62,7 @@ class _Session:
         self._unreached = 0  # in a row
 
     async def ask(self) -> None:
+        """Return when each was asked, or the server was given up on."""
         endpoint = running(self._judge.urls, self._model, self._judge.api_key_env, "judge")
         backbone = BackboneConfig(
             self._judge.name, self._model, max_tokens=self._judge.max_tokens, client=self._judge.client

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 from pipeline.analysis.judgements import Journal
-from pipeline.analysis.judging import Shown
 from pipeline.analysis.verdicts import Case, judged
 from pipeline.backbone.config import JudgeConfig
 from pipeline.benchmarks.scorers import JudgedScorer, Scorer
 from pipeline.benchmarks.tasks import Gold
+from pipeline.corpus.documents import Progress
 from pipeline.errors import BenchmarkError, ConfigError
 
 
@@ -31,7 +31,7 @@ def score_lines(path: Path, scorer: Scorer) -> Iterator[dict[str, Any]]:
 
 
 def judge_lines(
-    path: Path, scorer: JudgedScorer, judge: JudgeConfig, shown: Shown | None = None
+    path: Path, scorer: JudgedScorer, judge: JudgeConfig, shown: Progress | None = None
 ) -> list[dict[str, Any]]:
     """Have bare answers judged: lines as above, each with its `question`, if there is one.
 

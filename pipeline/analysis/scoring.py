@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.analysis import retrieval
-from pipeline.analysis.book import Book, Tally
 from pipeline.analysis.judgements import Journal
-from pipeline.analysis.judging import Shown
+from pipeline.analysis.score_tables import ScoreTables, Tally
 from pipeline.analysis.verdicts import Case, judged, params
 from pipeline.backbone.config import JudgeConfig
 from pipeline.benchmarks.scorers import JudgedScorer, Scorer, is_judged, load_scorer
 from pipeline.benchmarks.tasks import Gold, Span
+from pipeline.corpus.documents import Progress
 from pipeline.errors import RunError
 from pipeline.runs import tables
 from pipeline.runs.folder import RunFolder
@@ -51,7 +51,7 @@ def score(
     folder: Path,
     scorers: Sequence[str] = (),
     judge: JudgeConfig | None = None,
-    shown: Shown | None = None,
+    shown: Progress | None = None,
 ) -> Scored:
     """Score every finished episode of the run in `folder` by the scorers at these import paths.
 
@@ -64,49 +64,49 @@ def score(
     """
     episodes = list(_episodes(folder, scorers))
     loaded = {path: load_scorer(path) for path in dict.fromkeys(p for e in episodes for p in e.scorers)}
-    book = Book(folder)
+    made = ScoreTables(folder)
     for path, scorer in loaded.items():
         asked = [episode for episode in episodes if path in episode.scorers]
         if is_judged(scorer):
-            _judge(book, folder, scorer, asked, judge or JudgeConfig(), shown)
+            _judge(made, folder, scorer, asked, judge or JudgeConfig(), shown)
         else:
-            _score(book, scorer, asked)
-    tallies = book.tallies()
+            _score(made, scorer, asked)
+    tallies = made.tallies()
     if not scorers:
-        _recall(book, folder, {episode.id: episode.case.gold for episode in episodes})
-    book.store({episode.id for episode in episodes})
+        _recall(made, folder, {episode.id: episode.case.gold for episode in episodes})
+    made.store({episode.id for episode in episodes})
     return Scored(tallies, tables.read_plan(folder).num_rows - len(episodes))
 
 
-def _score(book: Book, scorer: Scorer, episodes: Sequence[_Episode]) -> None:
+def _score(made: ScoreTables, scorer: Scorer, episodes: Sequence[_Episode]) -> None:
     for episode in episodes:
         metrics = scorer.score(episode.case.gold, episode.case.answer)
-        book.take(episode.id, scorer.NAME, scorer.VERSION, metrics, scorer.PARAMS)
+        made.take(episode.id, scorer.NAME, scorer.VERSION, metrics, scorer.PARAMS)
 
 
 def _judge(
-    book: Book,
+    made: ScoreTables,
     folder: Path,
     scorer: JudgedScorer,
     episodes: Sequence[_Episode],
     judge: JudgeConfig,
-    shown: Shown | None,
+    shown: Progress | None,
 ) -> None:
     settings = {scorer.METRIC: params(scorer, judge)}
     with Journal(RunFolder(folder).judgements) as journal:
         verdicts = judged(scorer, [episode.case for episode in episodes], judge, journal, shown)
     for episode, verdict in zip(episodes, verdicts, strict=True):
-        book.take(episode.id, scorer.NAME, scorer.VERSION, [verdict.metric], settings)
-        book.take_judgements(episode.id, scorer.NAME, [repeat.row() for repeat in verdict.repeats])
+        made.take(episode.id, scorer.NAME, scorer.VERSION, [verdict.metric], settings)
+        made.take_judgements(episode.id, scorer.NAME, [repeat.row() for repeat in verdict.repeats])
 
 
-def _recall(book: Book, folder: Path, golds: Mapping[str, Gold]) -> None:
+def _recall(made: ScoreTables, folder: Path, golds: Mapping[str, Gold]) -> None:
     if not any(gold.documents or gold.spans for gold in golds.values()):
         return
     settings: Mapping[str, Mapping[str, Any]] = defaultdict(dict)
     for episode, reached in retrieval.reached(folder):
         metrics = retrieval.recall(golds[episode], reached)
-        book.take(episode, retrieval.NAME, retrieval.VERSION, metrics, settings)
+        made.take(episode, retrieval.NAME, retrieval.VERSION, metrics, settings)
 
 
 def _episodes(folder: Path, scorers: Sequence[str]) -> Iterator[_Episode]:

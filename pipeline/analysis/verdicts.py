@@ -8,10 +8,11 @@ from hashlib import sha256
 from typing import Any
 
 from pipeline.analysis.judgements import Ask, Journal, Judgement, asks
-from pipeline.analysis.judging import Shown, judge_all
+from pipeline.analysis.judging import judge_all
 from pipeline.backbone.config import JudgeConfig
 from pipeline.benchmarks.scorers import NO_ANSWER, JudgedScorer, Metric
 from pipeline.benchmarks.tasks import Gold
+from pipeline.corpus.documents import Progress
 
 BLANK = "blank answer"
 NO_JUDGE = "there is no judge"
@@ -88,7 +89,7 @@ def judged(
     cases: Sequence[Case],
     judge: JudgeConfig,
     journal: Journal,
-    shown: Shown | None = None,
+    shown: Progress | None = None,
 ) -> list[Verdict]:
     """Return the verdict on each of `cases`, in order; see `judge_all` for what it raises.
 

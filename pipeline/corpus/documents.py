@@ -28,7 +28,7 @@ BLOCK = 1_024
 _CHUNK = 1 << 22
 
 Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, what is done of it and its total (bytes or passages)."""
+"""Called with a stage's name, what is done of it and its total (bytes, files, passages, …)."""
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ class Tally:
     reasons: Mapping[str, int] = field(default_factory=dict)
 
 
-class Book:
-    """Collects the scores of the run in `folder`, and stores them all at once."""
+class ScoreTables:
+    """Collects the scores and judgements of the run in `folder`, and stores them all at once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
