@@ -75,6 +75,7 @@ def measure(writer: str, work: Path, tokens: int, questions: int) -> dict[str, A
 
 
 def main() -> None:
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--tokens", type=float, nargs="+", default=[1e6, 1e7], help="sizes (1e6 1e7)")
     parser.add_argument("--questions", type=int, default=10, help="questions of each kind (10)")

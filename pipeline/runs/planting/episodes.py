@@ -39,7 +39,7 @@ class Planted:
 
 
 @dataclass
-class Garden:
+class Planting:
     """Plants the faults of a dataset's tasks over its corpus; `skipped` counts by fault and reason."""
 
     dataset: Path

@@ -26,7 +26,7 @@ from pipeline.runs.folder import RunFolder
 from pipeline.runs.journal import AttemptRecorder, Segment
 from pipeline.runs.library import Library
 from pipeline.runs.plan import Plan, task_view
-from pipeline.runs.planting.episodes import FAULTS, Garden, Planted
+from pipeline.runs.planting.episodes import FAULTS, Planted, Planting
 from pipeline.runs.planting.replies import Scripted, told
 from pipeline.runs.run import plan_run, store_run
 from pipeline.runs.schemas import PLANTED
@@ -92,10 +92,10 @@ class _Writer:
         ((_, fingerprint),) = first.record["corpora"].items()
         corpus = self.library.get(fingerprint)
         printed = Tables(corpus)
-        garden = Garden(self.dataset, first.tasks, first.record["scorers"], self.seed, self.faults)
+        planting = Planting(self.dataset, first.tasks, first.record["scorers"], self.seed, self.faults)
         rows = {(row["arm"], row["task_id"], row["seed"]): row for row in self.plan.rows()}
         with _Journal(self.run, self.plan, corpus) as journal:
-            for planted in garden.episodes(printed):
+            for planted in planting.episodes(printed):
                 for name in arms:
                     row = rows[name, planted.plant.question.id, planted.seed]
                     journal.play(row, self.plan.arms[name].spec.harness, planted)
@@ -103,7 +103,7 @@ class _Writer:
                 for form in forms:
                     self._transcribe(form, planted, printed)
         self._store()
-        return PlantedRun(self.run.path, dict(self.counts), dict(garden.skipped))
+        return PlantedRun(self.run.path, dict(self.counts), dict(planting.skipped))
 
     def _transcribe(self, form: str, planted: Planted, printed: Tables) -> None:
         """Write an episode in the form of an arm that keeps no journal."""

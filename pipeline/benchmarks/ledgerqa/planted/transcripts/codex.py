@@ -16,6 +16,9 @@ VERSION = "0.135.0"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _BYTES_A_TOKEN = 4
 
+Record = tuple[str, dict[str, Any]]
+"""A record's type and its payload."""
+
 
 def transcript(trajectory: Trajectory, tables: Tables, episode: str) -> Iterator[dict[str, Any]]:
     """Yield the rollout's lines: a second apart, since there is no clock."""
@@ -27,33 +30,9 @@ def _time(second: int) -> str:
     return (_BEGIN + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def _records(trajectory: Trajectory, tables: Tables, episode: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    where = {"cwd": telling.CORPUS}
-    yield (
-        "session_meta",
-        {
-            "id": str(UUID(episode)),
-            "timestamp": _time(0),
-            **where,
-            "originator": "codex_exec",
-            "cli_version": VERSION,
-            "source": "exec",
-        },
-    )
-    yield "event_msg", {"type": "task_started"}
-    yield (
-        "turn_context",
-        {
-            **where,
-            "approval_policy": "never",
-            "sandbox_policy": {"type": "read-only"},
-            "model": "scripted",
-            "summary": "auto",
-        },
-    )
+def _records(trajectory: Trajectory, tables: Tables, episode: str) -> Iterator[Record]:
     asked = f"{telling.INSTRUCTIONS}\n\n{trajectory.question}"
-    yield "response_item", _message("user", "input_text", asked)
-    yield "event_msg", {"type": "user_message", "message": asked}
+    yield from _opening(episode, asked)
     spent = _Spent(len(asked))
     for number, (said, act) in enumerate(telling.narrated(trajectory), 1):
         text = f"{said}\n\nANSWER: {act.text}" if isinstance(act, Answer) else said
@@ -63,26 +42,42 @@ def _records(trajectory: Trajectory, tables: Tables, episode: str) -> Iterator[t
             yield "event_msg", spent.after(len(text), 0)
             yield "event_msg", {"type": "task_complete", "last_agent_message": text}
             return
-        command, call = telling.command(act, tables), f"call_{episode[:12]}{number:04}"
+        command = telling.command(act, tables)
         arguments = json.dumps({"cmd": command.line, "workdir": telling.CORPUS})
-        yield (
-            "response_item",
-            {
-                "type": "function_call",
-                "name": "exec_command",
-                "arguments": arguments,
-                "call_id": call,
-            },
-        )
-        yield (
-            "response_item",
-            {
-                "type": "function_call_output",
-                "call_id": call,
-                "output": f"Wall time: 0.0500 seconds\nProcess exited with code 0\nOutput:\n{command.output}",
-            },
-        )
+        yield from _call(f"call_{episode[:12]}{number:04}", arguments, command.output)
         yield "event_msg", spent.after(len(text) + len(arguments), len(command.output))
+
+
+def _opening(episode: str, asked: str) -> Iterator[Record]:
+    """The session, its settings and the user's message."""
+    session = {
+        "id": str(UUID(episode)),
+        "timestamp": _time(0),
+        "cwd": telling.CORPUS,
+        "originator": "codex_exec",
+        "cli_version": VERSION,
+        "source": "exec",
+    }
+    settings = {
+        "cwd": telling.CORPUS,
+        "approval_policy": "never",
+        "sandbox_policy": {"type": "read-only"},
+        "model": "scripted",
+        "summary": "auto",
+    }
+    yield "session_meta", session
+    yield "event_msg", {"type": "task_started"}
+    yield "turn_context", settings
+    yield "response_item", _message("user", "input_text", asked)
+    yield "event_msg", {"type": "user_message", "message": asked}
+
+
+def _call(identity: str, arguments: str, output: str) -> Iterator[Record]:
+    """A shell command and its output."""
+    called = {"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": identity}
+    printed = f"Wall time: 0.0500 seconds\nProcess exited with code 0\nOutput:\n{output}"
+    yield "response_item", called
+    yield "response_item", {"type": "function_call_output", "call_id": identity, "output": printed}
 
 
 def _message(role: str, kind: str, text: str) -> dict[str, Any]:
