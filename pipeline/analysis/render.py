@@ -234,9 +234,11 @@ def _short(tokens: int) -> str:
 
 def _notes(summary: Summary) -> Iterator[str]:
     """Yield what the tables' figures do not say of themselves."""
+    if {"exact", "within_5%"} & {metric for _, metric in _official_columns(summary)}:
+        yield "Exact: the answer is the gold's; @5 %: within 5 % of it."
     yield (
-        "Exact: the answer is the gold's; @5 %: within 5 % of it. Means over seeds, ± their standard "
-        "deviation where there are several; median turns; sums of tokens, as the server counts them."
+        "Means over seeds, ± their standard deviation where there are several; median turns; sums of tokens, "
+        "as the server counts them."
     )
     if not all(arm.language_model for arm in summary.arms):
         yield _EXPLANATION

@@ -198,6 +198,16 @@ def test_what_two_models_judged_is_told_apart(make_run: MakeRun, monkeypatch: py
     assert figures.startswith("| qwen | 1 | 100.0 | 0.0 |")
 
 
+def test_notes_explain_the_metrics_that_are_shown(
+    folder: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Exact: the answer is the gold's" in markdown(summary(folder))
+    monkeypatch.setattr(conftest, "SCORER", "pipeline.benchmarks.scorers.equality")
+    judged = make_run([episode("qwen", "t1", 0, "100")])
+    put_scores(judged, ("qwen-t1-0", equality.NAME, equality.VERSION, "correct", 1.0))
+    assert "Exact" not in markdown(summary(judged))
+
+
 def test_recall_of_gold_evidence_has_a_table_of_its_own(make_run: MakeRun) -> None:
     folder = make_run([episode("qwen", "t1", 0, "100"), episode("qwen", "t2", 0, "x")])
     put_scores(
