@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.benchmarks.ledgerqa import LedgerQAConfig, generate
-from pipeline.cli import main
+from pipeline.benchmarks.ledgerqa.planted.transcripts import FORMS
+from pipeline.cli import main, plant
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +17,10 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plant") / "dataset"
     generate(LedgerQAConfig(seed=5, tokens=60_000, questions_per_kind=1), folder)
     return folder
+
+
+def test_every_transcript_form_can_be_named() -> None:
+    assert tuple(FORMS) == plant.FORMS
 
 
 def test_it_says_what_was_planted_and_what_could_not_be(
