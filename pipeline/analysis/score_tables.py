@@ -12,14 +12,13 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.analysis.verdicts import UNJUDGED
 from pipeline.benchmarks.scorers import INTERNAL_ERROR, NO_ANSWER, Metric
 from pipeline.runs import tables
 
 BATCH = 10_000
 _OF_SCORE = ("episode_id", "scorer", "version", "params")
 _OF_JUDGEMENT = ("episode_id", "scorer", "repeat", "prompt_sha256")
-UNJUDGED: Mapping[str, Any] = {"model": None}
-"""Parameters of a judged scorer where there is no judge: such a row is no score to keep beside a real one."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from pipeline.benchmarks.tasks import Gold
 from pipeline.corpus.documents import Progress
 
 BLANK = "blank answer"
+UNJUDGED: Mapping[str, Any] = {"model": None}
+"""Parameters of a judged scorer where there is no judge: such a row is no score to keep beside a real one."""
+
 NO_JUDGE = "there is no judge"
 NOT_ASKED = "not asked: the judge was out of reach"
 NO_VERDICT = "the judge's reply holds no verdict"
@@ -70,10 +73,10 @@ class Verdict:
     repeats: tuple[Repeat, ...] = ()
 
 
-def params(scorer: JudgedScorer, judge: JudgeConfig) -> dict[str, Any]:
-    """Return the settings behind the scorer's metric; `model` is None without a judge."""
+def params(scorer: JudgedScorer, judge: JudgeConfig) -> Mapping[str, Any]:
+    """Return the settings behind the scorer's metric; without a judge, `UNJUDGED`."""
     if judge.model is None:
-        return {"model": None}
+        return UNJUDGED
     shape = b"".join(m.encoded for m in scorer.messages("question", Gold("official answer"), "answer"))
     return {
         "model": judge.model,
