@@ -59,9 +59,11 @@ def score(
     an answer scores 0 (contract 4.4). What the same scorer, in the same version and with the same parameters,
     said of an episode is replaced; every other score stays.
 
-    Only for whoever holds the run's lease. Raises `RunError` if gold is missing, and `ConfigError` for a path
-    that leads to no scorer or a judge that can't be asked; then nothing has changed.
+    Only for whoever holds the run's lease. Raises `RunError` for a folder of another schema version, or if
+    gold is missing, and `ConfigError` for a path that leads to no scorer or a judge that can't be asked; then
+    nothing has changed.
     """
+    RunFolder(folder).read_record()
     episodes = list(_episodes(folder, scorers))
     loaded = {path: load_scorer(path) for path in dict.fromkeys(p for e in episodes for p in e.scorers)}
     made = ScoreTables(folder)

@@ -16,7 +16,7 @@ import orjson
 from pipeline.errors import RunError
 
 SCHEMA_VERSION = 2
-"""Version of the folder's layout and of its tables. A folder of a later version is refused."""
+"""Version of the folder's layout and of its tables. A folder of another version is refused."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class RunFolder:
     def read_record(self) -> dict[str, Any]:
         """Return `run.json`.
 
-        Raises `RunError` if this is no run folder, or one that a later version of LongHarness wrote.
+        Raises `RunError` if this is no run folder, or one of another schema version.
         """
         if not self.record.is_file():
             raise RunError(f"{self.path} is no run folder: it holds no run.json")

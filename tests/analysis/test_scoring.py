@@ -191,6 +191,15 @@ def test_a_task_without_gold_is_an_error(make_run: MakeRun) -> None:
         score(folder)
 
 
+def test_a_folder_of_another_version_is_refused_before_it_is_read(make_run: MakeRun) -> None:
+    folder = make_run([episode("qwen", "t1", 0, "100")])
+    record = folder / "run.json"
+    record.write_text(json.dumps({**json.loads(record.read_bytes()), "schema_version": 1}))
+    (folder / "gold.parquet").unlink()
+    with pytest.raises(RunError, match="schema version 1"):
+        score(folder)
+
+
 def test_what_is_no_scorer_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"no module 'pipeline\.nowhere'"):
         load_scorer("pipeline.nowhere")
