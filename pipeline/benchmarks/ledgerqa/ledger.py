@@ -88,7 +88,6 @@ class Ledger:
     """The world that the bulletins report on: the first `families` of `source` over the calendar's issues."""
 
     def __init__(self, seed: int, calendar: Calendar, source: Families, families: int, rates: Rates) -> None:
-        self.seed = seed
         self.key = derive(0, seed)
         self.calendar = calendar
         self.families = families
