@@ -5,14 +5,22 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO, Any
 
 import ijson
+from ijson.common import ObjectBuilder
 
 from pipeline.benchmarks.rows import Row, checked, unreadable
 from pipeline.errors import BenchmarkError
 
 _PART = 1 << 22
 """Bytes that the parser is given at a time. It goes over a text again with each part that continues it."""
+
+_DEEPEST = 64
+_TOO_DEEP = object()
+
+_FAULTS = (ijson.JSONError, UnicodeDecodeError)
+"""What the parser raises; the second for half of a character in an escape."""
 
 
 def array_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
@@ -31,17 +39,41 @@ def _rows(path: Path) -> Iterator[Row]:
             if file.read(1_000).lstrip()[:1] != b"[":
                 raise BenchmarkError(f"{path} is no JSON array: it must begin with '['")
             file.seek(0)
-            for number, value in enumerate(ijson.items(file, "item", buf_size=_PART), start=1):
+            for number, value in enumerate(_items(file), start=1):
                 place = f"{path}, row {number}"
+                if value is _TOO_DEEP:
+                    raise BenchmarkError(f"{place}: values nested more than {_DEEPEST} deep")
                 if not isinstance(value, dict):
                     raise BenchmarkError(f"{place}: not a JSON object, with a value for each column")
                 yield Row(place, value)
     except OSError as error:
         raise unreadable(path, error) from error
-    except ijson.JSONError as error:
+    except _FAULTS as error:
         raise BenchmarkError(
             f"{path}, row {number + 1}: not JSON, at byte {_end_of_json(path):,}: {_told(error)}"
         ) from error
+
+
+def _items(file: IO[bytes]) -> Iterator[Any]:
+    """Yield the values of the array; `_TOO_DEEP` for one that is, and what follows is not to be relied on.
+
+    The library's own function names the place of each value, which for deep ones takes all memory. Without
+    floats its parser crashes the process over an integer of 4,301 digits.
+    """
+    events = ijson.basic_parse(file, buf_size=_PART, use_float=True)
+    next(events, None)  # the array's own beginning
+    builder, depth = ObjectBuilder(), 0
+    for event, value in events:
+        depth -= event in ("end_map", "end_array")
+        if depth < 0:  # the array's end: what is behind it is the parser's to refuse
+            continue
+        builder.event(event, value)
+        depth += event in ("start_map", "start_array")
+        if depth > _DEEPEST:
+            yield _TOO_DEEP
+        elif depth == 0:
+            yield builder.value
+            builder = ObjectBuilder()
 
 
 def _end_of_json(path: Path) -> int:
@@ -56,20 +88,22 @@ def _end_of_json(path: Path) -> int:
 def _begins_json(path: Path, size: int) -> bool:
     """Whether the first `size` bytes of the file can be the beginning of JSON."""
     events = ijson.sendable_list()
-    parser = ijson.basic_parse_coro(events)
+    parser = ijson.basic_parse_coro(events, use_float=True)
     with path.open("rb") as file:
         while size and (part := file.read(min(size, _PART))):
             try:
                 parser.send(part)
-            except ijson.JSONError:
+            except _FAULTS:
                 return False
             events.clear()
             size -= len(part)
     return True
 
 
-def _told(error: ijson.JSONError) -> str:
+def _told(error: ijson.JSONError | UnicodeDecodeError) -> str:
     """Return what the parser says, without its picture of the place."""
+    if isinstance(error, UnicodeDecodeError):
+        return "half of a character in an escape"
     said = error.args[0]
     text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
     return text.splitlines()[0].rstrip(".")

@@ -147,5 +147,5 @@ def _whole(folder: Path) -> bool:
         return all(
             (_documents(folder, item.id) / DOCUMENT).stat().st_size == item.bytes for item in _items(folder)
         )
-    except OSError:
+    except (OSError, ValueError, KeyError, TypeError):
         return False

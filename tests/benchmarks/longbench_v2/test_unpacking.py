@@ -91,6 +91,33 @@ def test_what_is_not_json_is_named_by_its_byte(tmp_path: Path, old: bytes, new: 
         unpacked(path)
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (b"9" * 5_000, r"not JSON, at byte \d\S+: parse error: integer overflow"),
+        (b"1e99999999999999999999", "not JSON, .*overflow"),
+        (rb'"\udc00"', "not JSON, .*half of a character"),
+        (b"[" * 1_000_000, "values nested more than 64 deep"),
+        (b'{"a":' * 100_000, "values nested more than 64 deep"),
+    ],
+)
+def test_what_the_parser_itself_fails_on_is_an_error_like_others(
+    tmp_path: Path, value: bytes, said: str
+) -> None:
+    path = write(tmp_path, [row(1), row(2, domain="here")])
+    path.write_bytes(path.read_bytes().replace(b'"here"', value))
+    with pytest.raises(BenchmarkError, match=rf"data\.json, row 2: {said}"):
+        unpacked(path)
+
+
+@pytest.mark.parametrize("content", [b"garbage\n", b"{}\n", b"[]\n", b"1\n", b'{"id":5,"choices":1}\n'])
+def test_a_cache_that_was_damaged_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    path = write(tmp_path, [row(1)])
+    before = unpacked(path)
+    (before.folder / "questions.jsonl").write_bytes(content)
+    assert unpacked(path) == before
+
+
 def test_a_file_that_was_cut_is_named_by_its_size(tmp_path: Path) -> None:
     path = write(tmp_path, [row(1), row(2, context="Text " * 100_000)])
     path.write_bytes(path.read_bytes()[:300_000])
