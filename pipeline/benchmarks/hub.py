@@ -60,9 +60,18 @@ def obtain(key: str, place: str, advice: str | None = None) -> Obtained:
     """
     if place.startswith(SCHEME):
         return _fetched(key, place, advice)
-    path = Path(place).expanduser()
-    if not path.exists():
-        raise BenchmarkError(_sentences(f"benchmark.{key}: {str(path)!r} is not there", advice))
+    path = Path(place)
+    problem = "is not there"
+    try:
+        path = path.expanduser()
+        there = path.exists()
+    except (OSError, RuntimeError) as error:  # a name too long, a folder not to be entered, a user unknown
+        there, problem = (
+            False,
+            f"can't be looked for: {error.strerror if isinstance(error, OSError) else error}",
+        )
+    if not there:
+        raise BenchmarkError(_sentences(f"benchmark.{key}: {str(path)!r} {problem}", advice))
     return Obtained(path)
 
 

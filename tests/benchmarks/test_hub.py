@@ -87,6 +87,19 @@ def test_a_local_path_is_itself(tmp_path: Path) -> None:
     assert obtain("documents", str(tmp_path)) == Obtained(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("a" * 5_000, "File name too long"),
+        ("~nobody-of-this-name/q.csv", "home directory"),
+        ("a\0b", "not there"),
+    ],
+)
+def test_a_path_that_can_be_none_is_an_error_with_its_key(place: str, said: str) -> None:
+    with pytest.raises(BenchmarkError, match=rf"^benchmark\.questions: .*{said}"):
+        obtain("questions", place)
+
+
 def test_a_missing_path_is_named_with_its_key_and_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(
         BenchmarkError, match=r"^benchmark\.questions: '.*/q\.csv' is not there\. Get it at X$"
