@@ -6,6 +6,8 @@ page 437; some are in decomposed form. Names are compared repaired and composed 
 
 from __future__ import annotations
 
+import lzma
+import struct
 import unicodedata
 import zipfile
 import zlib
@@ -17,6 +19,21 @@ from pathlib import Path, PurePosixPath
 from pipeline.errors import BenchmarkError
 
 ROOT = "lcr"
+
+LARGEST = 1 << 30
+"""So many bytes of text are held in memory, at most: the published ones are a tenth of that."""
+
+_DAMAGES = (
+    OSError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    lzma.LZMAError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What Python's own reader raises for archives that aren't whole."""
 
 Texts = Mapping[str, Callable[[], bytes]]
 """Of each text's name (`CATEGORY/SET/FILE`, as `normal` has it), what reads it or raises `BenchmarkError`."""
@@ -39,10 +56,11 @@ def opened(place: Path) -> Iterator[Texts]:
         yield _folder(place / ROOT if (place / ROOT).is_dir() else place)
         return
     try:
-        with zipfile.ZipFile(place) as archive:
-            yield _archive(place, archive)
-    except (OSError, zipfile.BadZipFile) as error:
+        archive = zipfile.ZipFile(place)
+    except _DAMAGES as error:
         raise BenchmarkError(f"{place} can't be read as a ZIP archive: {error}") from error
+    with archive:
+        yield _archive(place, archive)
 
 
 def _folder(folder: Path) -> Texts:
@@ -65,7 +83,11 @@ def _file(path: Path) -> bytes:
 
 def _archive(place: Path, archive: zipfile.ZipFile) -> Texts:
     texts: dict[str, Callable[[], bytes]] = {}
+    if (size := sum(member.file_size for member in archive.infolist())) > LARGEST:
+        raise BenchmarkError(f"{place} would extract to {size:,} bytes, more than {LARGEST:,}: get it anew")
     for member in archive.infolist():
+        if not member.filename:
+            raise BenchmarkError(f"{place}: a file has no name: get it anew")
         path = PurePosixPath(normal(member.filename))
         if path.is_absolute() or ".." in path.parts:
             raise BenchmarkError(f"{place}: {member.filename!r} lies outside of the archive: get it anew")
@@ -81,7 +103,7 @@ def _archive(place: Path, archive: zipfile.ZipFile) -> Texts:
 def _member(place: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     try:
         return archive.read(member)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise BenchmarkError(f"{place}: {member.filename!r} is damaged: {error}; get it anew") from error
-    except (RuntimeError, NotImplementedError) as error:  # a password, or a compression that Python hasn't
+    except RuntimeError as error:  # a password, or a compression that Python hasn't
         raise BenchmarkError(f"{place}: {member.filename!r} can't be extracted: {error}") from error
+    except _DAMAGES as error:
+        raise BenchmarkError(f"{place}: {member.filename!r} is damaged: {error}; get it anew") from error

@@ -111,3 +111,13 @@ def test_an_unusable_file_is_an_error(tmp_path: Path) -> None:
     )
     with pytest.raises(BenchmarkError, match="row 1, column answer: 7 is no text"):
         read(tmp_path / "seven.parquet")
+
+
+def test_other_columns_are_not_looked_at(tmp_path: Path) -> None:
+    columns = {"question": ["Q"], "answer": ["A"], "context": [joined(["T"])]}
+    strange = pa.array([2**31 - 1], pa.date32())  # no date that Python has
+    pq.write_table(pa.table({**columns, "day": strange}), tmp_path / "day.parquet")
+    assert texts(tmp_path / "day.parquet") == [["T"]]
+    pq.write_table(pa.table({**columns, "answer": strange}), tmp_path / "answer.parquet")
+    with pytest.raises(BenchmarkError, match=r"answer\.parquet is no Parquet file, after row 0"):
+        read(tmp_path / "answer.parquet")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.benchmarks.aa_lcr import texts as texts_module
 from pipeline.benchmarks.aa_lcr.official import read
 from pipeline.benchmarks.aa_lcr.sets import Data
 from pipeline.errors import BenchmarkError
@@ -149,3 +150,33 @@ def test_a_damaged_or_encrypted_text_is_named(tmp_path: Path) -> None:
     archive.write_bytes(archive.read_bytes()[:-30])
     with pytest.raises(BenchmarkError, match=r"texts.zip can't be read as a ZIP archive"):
         read(questions, archive)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "said"),
+    [
+        (9, 8, "can't be read as a ZIP archive: .*utf-8"),  # the flag that its name, changed below, is UTF-8
+        (6, 255, "can't be read as a ZIP archive: zip file version"),
+        (46, 0, "a file has no name|two files|can't be read"),
+    ],
+)
+def test_a_damaged_directory_is_an_error_of_the_archive(
+    tmp_path: Path, at: int, value: int, said: str
+) -> None:
+    questions = write_questions(tmp_path / "q.csv", [row(1, "b.txt")])
+    archive = write_archive(tmp_path / "texts.zip", TEXTS)
+    raw = bytearray(archive.read_bytes())
+    start = raw.index(b"PK\x01\x02")
+    raw[start + 46] = 0xFF
+    raw[start + at] = value
+    archive.write_bytes(raw)
+    with pytest.raises(BenchmarkError, match=rf"texts\.zip:? ({said})"):
+        read(questions, archive)
+
+
+def test_an_archive_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts_module, "LARGEST", 10_000)
+    with pytest.raises(BenchmarkError, match=r"would extract to 20,\d+ bytes, more than 10,000"):
+        loaded(tmp_path, [row(1, "b.txt")], TEXTS | {"lcr/Company/co_one/c.txt": b" " * 20_000})
