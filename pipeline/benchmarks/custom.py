@@ -116,7 +116,7 @@ def _format(row: Row, text: str) -> AnswerFormat:
         raise row.error("format", f"{form!r} is none of {', '.join(_FORMS)}; the nearest is {nearest[0]!r}")
     if not count:
         return AnswerFormat(form)  # type: ignore[arg-type]
-    if form not in _COUNTED or not (count.isascii() and count.isdigit()):
+    if form not in _COUNTED or not re.fullmatch("[0-9]{1,3}", count):
         raise row.error("format", f"{text!r} is no form: write number:DECIMALS, list:LENGTH or a form alone")
     return AnswerFormat(form, **{_COUNTED[form]: int(count)})  # type: ignore[arg-type]
 

@@ -15,6 +15,10 @@ def check_counts(
     Returns None if all published counts are met, else, with `allow_other`, a label for the results such as
     `other revision: questions 12 (published 133)`. Raises `BenchmarkError` without it.
     """
+    if unknown := [what for what in published if what not in found]:
+        raise BenchmarkError(
+            f"published: nothing counts {unknown[0]!r} of {name}; there is {', '.join(found)}"
+        )
     others = {what: count for what, count in published.items() if found[what] != count}
     if not others:
         return None

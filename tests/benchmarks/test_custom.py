@@ -133,6 +133,7 @@ def test_what_spreadsheets_and_editors_add_is_no_matter(tmp_path: Path, content:
         ("Q2,What?,8,may.txt;sub/june.html,,", r"'sub/june\.html'; the nearest is 'june\.html'"),
         ("Q2,What?,8,,numbr,", "column format: 'numbr' is none of line, letter, .*the nearest is 'number'"),
         ("Q2,What?,8,,number:two,", "column format: 'number:two' is no form: write number:DECIMALS"),
+        (f"Q2,What?,8,,number:{'9' * 5_000},", "column format: 'number:9+' is no form"),
         ("Q2,What?,8,,letter:2,", "column format: 'letter:2' is no form"),
         ("Q2,What?,8,,,5%", "column tolerance: '5%' is no relative tolerance.*from 0 to below 1"),
         ("Q2,What?,8,,,1", "column tolerance: '1' is no relative tolerance"),

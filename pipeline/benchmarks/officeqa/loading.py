@@ -37,6 +37,8 @@ def load(config: OfficeQAConfig) -> Benchmark:
     known = {file.id for file in scan(folders)}
     for row in rows:
         check_sources(row)
+        if not _names(row.text("source_files")):
+            raise row.error("source_files", "no document is named")
         if missing := [name for name in _names(row.text("source_files")) if name not in known]:
             told = f"not among the documents in {', '.join(map(str, folders))}: {', '.join(missing)}"
             raise row.error("source_files", told)

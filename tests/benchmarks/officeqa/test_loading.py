@@ -65,6 +65,7 @@ def test_excluded_questions_are_marked_not_dropped(tmp_path: Path) -> None:
         (["Q2", "What?", " ", "", "a.txt", ""], r"row 2 .*column answer: empty"),
         (["Q2", "What?", "7", "", "", ""], r"row 2 .*column source_files: empty"),
         (["Q2", "What?", "7"], r"row 2 .*column source_files: empty"),
+        (["Q2", "What?", "7", "", " ; \n;", ""], r"row 2 .*column source_files: no document is named"),
         (["Q2", "What?", "7", "", "a.txt", "", "more"], r"row 2 .*more cells than columns"),
         (["Q1", "What?", "7", "", "a.txt", ""], r"row 2 .*column uid: 'Q1' is that of row 1"),
         (
@@ -141,3 +142,12 @@ def test_the_treasury_questions_load_and_their_formats_admit_their_golds(shared:
     forms = Counter(task.view.answer_format.form for task in benchmark.tasks)
     assert forms == {"number": 10, "line": 11, "list": 3}
     assert {task.fields["difficulty"] for task in benchmark.tasks} == {"easy", "hard"}
+
+
+def test_published_counts_of_what_nothing_counts_are_refused(tmp_path: Path) -> None:
+    config = questions(tmp_path, ["Q1", "What?", "7", "", "a.txt", ""])
+    config.published = {"qestions": 1}
+    with pytest.raises(
+        BenchmarkError, match=r"published: nothing counts 'qestions' .*there is questions, documents"
+    ):
+        load(config)
