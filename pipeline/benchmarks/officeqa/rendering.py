@@ -15,12 +15,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import lxml.html
 import orjson
-from lxml.etree import ParserError
 from lxml.html import HtmlElement
 
 from pipeline.benchmarks.officeqa.config import Rendering
+from pipeline.corpus.conversion.html import parsed
 from pipeline.corpus.conversion.tables import Grid, grid, pipe_table, set_breaks
 
 EMPTY = "nan"
@@ -55,10 +54,10 @@ def render(raw: bytes, rendering: Rendering) -> str:
 def _elements(raw: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the elements, and what to call each in an error."""
     try:
-        parsed = orjson.loads(raw)
+        held = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"no JSON, at line {error.lineno}: {error.msg}") from error
-    document = parsed.get("document") if isinstance(parsed, dict) else None
+    document = held.get("document") if isinstance(held, dict) else None
     elements = document.get("elements") if isinstance(document, dict) else None
     if not isinstance(elements, list):
         raise ValueError("there is no list document.elements")
@@ -82,8 +81,8 @@ def _blocks(place: str, content: str) -> list[str]:
     if not _TABLE.search(content):
         return [_LINE_END.sub("\n", content.strip())]
     try:
-        root = lxml.html.document_fromstring(content)
-    except ParserError as error:
+        root = parsed(content.encode())
+    except ValueError as error:
         raise ValueError(f"{place}: its table can't be read: {error}") from error
     if not root.text_content().strip():
         return [f"```html\n{content.strip()}\n```"]

@@ -14,7 +14,7 @@ from pipeline.corpus.documents import File, digest, scan
 from pipeline.errors import BenchmarkError
 from pipeline.paths import cache_dir, made_once
 
-VERSION = 1
+VERSION = 2
 """It goes up whenever a document is rendered otherwise."""
 
 

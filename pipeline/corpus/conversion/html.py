@@ -8,21 +8,31 @@ import lxml.html
 from inscriptis import Inscriptis
 from inscriptis.css_profiles import CSS_PROFILES
 from inscriptis.model.config import ParserConfig
-from lxml.etree import ParserError
+from lxml.etree import ErrorTypes, ParserError
 from lxml.html import HtmlElement
 
 from pipeline.corpus.conversion.tables import Grid, grid, pipe_table, set_breaks
 
 _GAP = re.compile(r"\n{3,}")
+_BLANKED = bytes(32 if byte < 32 and byte not in b"\t\n\r" else byte for byte in range(256))
+"""Control characters as blanks: no element may hold them."""
+
+_DECLARED = re.compile(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
 _LAYOUT = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption")
 
 
 def text_of(raw: bytes) -> str:
-    """Return the text of a page. Raises `ValueError` if there is none.
+    """Return the text of a page. Raises `ValueError` if there is none, or not all of it can be read.
 
     It is read as UTF-8 if it is that, else in the encoding that it names.
     """
-    root = _parsed(raw)
+    try:
+        return _shown(parsed(raw))
+    except RecursionError as error:
+        raise ValueError("its elements are nested too deeply") from error
+
+
+def _shown(root: HtmlElement) -> str:
     title = (root.findtext(".//title") or "").strip()
     tables = list(root.iter("table"))
     outer = [table for table in tables if next(table.iterdescendants("table"), None) is not None]
@@ -36,16 +46,26 @@ def text_of(raw: bytes) -> str:
     return f"{title}\n\n{text}\n" if title and title not in text else f"{text}\n"
 
 
-def _parsed(raw: bytes) -> HtmlElement:
+def parsed(raw: bytes) -> HtmlElement:
+    """Return the root of a page. Raises `ValueError`: no markup, or more than the parser takes."""
+    encoding: str | None
     try:
         raw.decode()
-        encoding = "utf-8"
+        encoding, raw = "utf-8", raw.translate(_BLANKED)
     except UnicodeDecodeError:
-        encoding = None
+        declared = _DECLARED.match(raw)
+        encoding = declared[1].decode() if declared else None
     try:
-        return lxml.html.document_fromstring(raw, lxml.html.HTMLParser(encoding=encoding))
+        parser = lxml.html.HTMLParser(encoding=encoding, huge_tree=True)
+        root = lxml.html.document_fromstring(raw, parser)
     except ParserError as error:
         raise ValueError("it holds no markup") from error
+    except LookupError as error:
+        raise ValueError(f"its encoding is not known: {encoding}") from error
+    for fault in parser.error_log.filter_from_fatals():  # what follows one is dropped, but for this kind
+        if fault.type != ErrorTypes.ERR_UNSUPPORTED_ENCODING:
+            raise ValueError(f"it can't be read whole: {fault.message.strip()}, at line {fault.line}")
+    return root
 
 
 def _replace(table: HtmlElement) -> bool:

@@ -15,7 +15,7 @@ from pipeline.corpus.documents import File, Progress, scan
 from pipeline.errors import CorpusError
 from pipeline.paths import made_once
 
-VERSION = 1
+VERSION = 2
 """It goes up whenever a file's text comes out otherwise."""
 
 PACKAGES = {

@@ -10,9 +10,12 @@ from lxml.html import HtmlElement
 
 _SECTIONS = ("thead", "tbody", "tfoot")
 _BREAKS = ("br", "p", "div", "li", "td", "th")
-_SPAN = re.compile(r"\s*(\d+)")
+_SPAN = re.compile(r"\s*(\d{1,9})")
 _WIDEST = 1_000
 """The largest span that counts; HTML has the same for columns."""
+
+_COLUMNS, _SIZE = 50_000, 1 << 25
+"""So many columns, and so many cells and characters, a table has at most: a few spans make any number."""
 
 Rows = list[list[str]]
 
@@ -32,7 +35,7 @@ def grid(table: HtmlElement) -> Grid:
     """Return the cells of a `<table>`; tables inside a cell are part of its text.
 
     The header is what stands in `<thead>`, else the leading rows that have no `<td>`. Raises `ValueError` for
-    a table without a row.
+    a table without a row, and for one that its spans make too large to be held.
     """
     header, body = _rows(table)
     if not header:
@@ -42,6 +45,8 @@ def grid(table: HtmlElement) -> Grid:
         raise ValueError("the table has no row")
     above, below = _spread(header), _spread(body)
     width = max(map(len, [*above, *below]))
+    if width * (len(above) + len(below)) > _SIZE:
+        raise ValueError("its spans make the table too large")
     return Grid(_padded(above, width), _padded(below, width))
 
 
@@ -89,8 +94,12 @@ def _spread(rows: Sequence[HtmlElement]) -> Rows:
     """Return the rows with the cells that span several of them in each."""
     spread: Rows = []
     hanging: dict[int, tuple[str, int]] = {}
+    size = 0
     for row in rows:
         line, hanging = _line(row, hanging)
+        size += len(line) + sum(map(len, line))
+        if size > _SIZE:
+            raise ValueError("its spans make the table too large")
         spread.append(line)
     return spread
 
@@ -110,6 +119,8 @@ def _line(
             start += 1
         text, left = _text(cell), _span(cell, "rowspan") - 1
         end = start + _span(cell, "colspan")
+        if end > _COLUMNS:
+            raise ValueError(f"the table has more than {_COLUMNS:,} columns")
         for at in range(start, end):
             line[at] = text
             if left:

@@ -152,3 +152,13 @@ def test_the_corpus_reads_tables_titles_and_headers_of_a_rendered_document(tmp_p
     corpus = build([write(tmp_path / "documents", {"a.txt": content})], CorpusConfig(), None)
     (hit,) = corpus.search("outlays may", top_k=1).hits
     assert hit.table is not None and hit.table.title == "Table 1.—Outlays by Month"
+
+
+def test_a_table_of_hostile_markup_is_read_or_named() -> None:
+    assert table("<tr><td>1\x0c</td></tr>") == "| 0 |\n| --- |\n| 1 |\n\n"
+    declared = '<?xml version="1.0" encoding="utf-8"?><table><tr><td>é</td></tr></table>'
+    assert text(element("table", declared)) == "| 0 |\n| --- |\n| é |\n\n"
+    with pytest.raises(ValueError, match=r"element 1 \(table\): .*Excessive depth"):
+        table("<tr><td>" + "<b>" * 5_000)
+    with pytest.raises(ValueError, match=r"element 1 \(table\): the table has more than 50,000 columns"):
+        table("<tr>" + "<td colspan=1000>1</td>" * 60 + "</tr>")

@@ -62,3 +62,27 @@ def test_the_encoding_is_found(raw: bytes) -> None:
 def test_a_page_without_text_is_refused(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"no markup|no text"):
         text_of(raw)
+
+
+def test_what_stands_behind_tags_that_are_never_closed_is_kept_or_the_page_refused() -> None:
+    """The parser drops all that follows, without a word, at a depth that careless pages reach."""
+    assert "behind" in text_of(b"<p>before</p>" + b"<font>" * 400 + b"<p>behind</p>")
+    for depth in (1_500, 10_000):
+        with pytest.raises(ValueError, match=r"deep|Excessive depth"):
+            text_of(b"<p>before</p>" + b"<font>" * depth + b"<p>behind</p>")
+
+
+def test_a_text_of_any_length_is_read() -> None:
+    assert len(text_of(b"<p>" + b"word " * 2_100_000 + b"</p>")) > 10_000_000
+
+
+def test_control_characters_in_a_table_are_blanks() -> None:
+    page = TABLE.replace("6,241", "6,241\x0c\x0b").encode()
+    assert text_of(page) == text_of(TABLE.encode())
+
+
+def test_an_encoding_is_taken_from_the_declaration_of_xml_too() -> None:
+    page = '<?xml version="1.0" encoding="ISO-8859-1"?><html><body><p>café</p></body></html>'
+    assert text_of(page.encode("latin-1")) == "café\n"
+    with pytest.raises(ValueError, match="encoding"):
+        text_of(page.replace("ISO-8859-1", "none-such").encode("latin-1"))

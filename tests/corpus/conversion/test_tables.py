@@ -59,3 +59,21 @@ def test_a_table_without_a_row_is_refused() -> None:
 
 def test_pipes_within_cells_are_escaped() -> None:
     assert pipe_table(["a", "b"], [["1|2", ""]]) == "| a | b |\n| --- | --- |\n| 1\\|2 |  |"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<tr>" + "<td colspan=1000>x</td>" * 1_000 + "</tr>",
+        "<tr>" + "<td colspan=1000 rowspan=1000>x</td>" * 40 + "</tr>" + "<tr></tr>" * 1_000,
+        "<tr>" + "<td colspan=1000>x</td>" * 40 + "</tr>" + "<tr><td>y</td></tr>" * 1_000,
+        f"<tr><td colspan=1000 rowspan=1000>{'x' * 10_000}</td></tr>" + "<tr></tr>" * 1_000,
+    ],
+)
+def test_spans_that_would_fill_the_memory_are_refused(markup: str) -> None:
+    with pytest.raises(ValueError, match=r"too large|columns"):
+        read(markup)
+
+
+def test_a_span_of_any_length_of_digits_is_the_widest() -> None:
+    assert len(read(f"<tr><td colspan={'9' * 5_000}>x</td></tr>").body[0]) == 1_000
