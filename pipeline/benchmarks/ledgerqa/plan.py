@@ -63,6 +63,7 @@ def plan(config: LedgerQAConfig) -> Plan:
 
 def _check(config: LedgerQAConfig) -> None:
     bounds = {
+        "seed": (config.seed, -(1 << 63), (1 << 63) - 1),
         "tokens": (config.tokens, SMALLEST, LARGEST),
         "distractors": (config.distractors, 0, 3),
         "questions_per_kind": (config.questions_per_kind, 1, 10_000),

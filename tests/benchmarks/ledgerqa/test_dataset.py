@@ -109,6 +109,7 @@ def test_distractors_are_further_tables_of_the_same_name(tmp_path: Path) -> None
         ({"late_percent": 26}, "late_percent=26"),
         ({"series_months": 12}, "series_months=12"),
         ({"operands": 9}, "operands=9"),
+        ({"seed": 1 << 63}, "seed=9223372036854775808"),
         ({"noise_percent": 51}, "noise_percent=51"),
         ({"kinds": []}, "kinds"),
         ({"tokens": 10_000, "distractors": 3}, "raise tokens"),
