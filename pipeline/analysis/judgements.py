@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import orjson
 
@@ -60,6 +60,9 @@ class Judgement:
     error: str | None = None
 
 
+_KINDS: Mapping[str, Any] = get_type_hints(Judgement)
+
+
 def asks(messages: tuple[Message, ...], judge: JudgeConfig) -> list[Ask]:
     """Return the requests, one a repeat, that ask `judge` about `messages`."""
     asked = [judge.model, judge.max_tokens, asdict(judge.sampling), [m.encoded.decode() for m in messages]]
@@ -81,12 +84,10 @@ class Journal:
     def __enter__(self) -> Self:
         whole = 0
         if self._path.exists():
-            lines = self._path.read_bytes().splitlines(keepends=True)
+            *lines, _torn = self._path.read_bytes().split(b"\n")
             for number, line in enumerate(lines, start=1):
-                if not line.endswith(b"\n"):
-                    break
                 self._take(self._read(number, line))
-                whole += len(line)
+                whole += len(line) + 1
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.ftruncate(self._file, whole)
         return self
@@ -123,7 +124,7 @@ class Journal:
             record = orjson.loads(line)
             if record.pop("v") != VERSION:
                 raise ValueError(f"not of version {VERSION}")
-            return Judgement(**record)
+            return _judgement(record)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(
                 f"{self._path}, line {number} is damaged ({error}): restore the file, or move it away to "
@@ -131,11 +132,20 @@ class Journal:
             ) from error
 
 
+def _judgement(record: Mapping[str, Any]) -> Judgement:
+    """Return what a line or file holds. Raises `TypeError` for a field missing, unknown or of another kind."""
+    found = Judgement(**record)
+    for name, kind in _KINDS.items():
+        if not isinstance(value := getattr(found, name), kind):
+            raise TypeError(f"{name} is {value!r:.60}")
+    return found
+
+
 def cached(key: str) -> Judgement | None:
     """Return the reply that any run of this user was given under `key`; a damaged file counts as none."""
     try:
         record: Mapping[str, Any] = orjson.loads(_file(key).read_bytes())
-        found = Judgement(**record)
+        found = _judgement(record)
     except (OSError, ValueError, TypeError):
         return None
     return found if found.key == key and found.reply is not None else None

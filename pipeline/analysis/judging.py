@@ -110,7 +110,7 @@ class _Session:
             model=self._redacted(completion.model),
             reply=self._redacted(completion.text),
             reasoning=completion.reasoning and self._redacted(completion.reasoning),
-            finish=completion.finish,
+            finish=completion.finish and self._redacted(completion.finish),
         )
 
     def _failed(self, ask: Ask, requests: tuple[RequestRecord, ...], message: str) -> Judgement:

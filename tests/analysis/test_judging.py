@@ -257,12 +257,25 @@ def test_a_torn_last_line_is_asked_again(make_run: MakeRun, cache: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("damage", [b"{\n", b"[]\n", b'{"v": 2}\n', b'{"v": 1, "key": "x"}\n'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"{\n",
+        b"[]\n",
+        b'{"v": 2}\n',
+        b'{"v": 1, "key": "x"}\n',
+        b'{"v": 1, "key": "x", "model": "m", "reply": 7}\n',
+        b'{"v": 1, "key": "x", "model": "m", "prompt_tokens": "many"}\n',
+        b"a\rb\n",
+    ],
+)
 def test_any_other_damaged_line_is_an_error(make_run: MakeRun, damage: bytes) -> None:
     folder = answered(make_run, "Nebraska")
-    RunFolder(folder).judgements.write_bytes(damage)
+    behind = b'{"v":1,"key":"y","model":"m"}\n'
+    RunFolder(folder).judgements.write_bytes(damage + behind)
     with pytest.raises(RunError, match=r"judgements\.jsonl, line 1 is damaged"):
         score(folder, [EQUALITY], JudgeConfig())
+    assert RunFolder(folder).judgements.read_bytes() == damage + behind
 
 
 def test_other_runs_take_replies_from_the_cache(make_run: MakeRun, tmp_path: Path) -> None:
@@ -282,12 +295,16 @@ def test_other_runs_take_replies_from_the_cache(make_run: MakeRun, tmp_path: Pat
     assert json.loads(RunFolder(again).judgements.read_text().splitlines()[0])["cached"] is True
 
 
-def test_a_damaged_file_of_the_cache_counts_as_none(make_run: MakeRun, cache: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    ["{}", "[]", '{"key": KEY, "model": "m", "reply": 7}', '{"key": KEY, "model": 5, "reply": "CORRECT"}'],
+)
+def test_a_damaged_file_of_the_cache_counts_as_none(make_run: MakeRun, cache: Path, damage: str) -> None:
     folder = answered(make_run, "Nebraska")
     with judge_server() as server:
         score(folder, [EQUALITY], judge(server.url))
         (kept,) = cache.rglob("*.json")
-        kept.write_text("{}")
+        kept.write_text(damage.replace("KEY", f'"{kept.stem}"'))
         RunFolder(folder).judgements.unlink()
         score(folder, [EQUALITY], judge(server.url))
     assert len(server.bodies) == 2
@@ -303,7 +320,11 @@ def test_the_api_key_is_sent_and_kept_nowhere(
     key = "sk-very-secret"
     monkeypatch.setenv("JUDGE_KEY", key)
     folder = answered(make_run, "a", "b", "c")
-    steps = (completion(f"{key}\nCORRECT", reasoning=key), replied(400, f"bad key {key}"), replied(401, key))
+    steps = (
+        completion(f"{key}\nCORRECT", finish=f"stop {key}", reasoning=key),
+        replied(400, f"bad key {key}"),
+        replied(401, key),
+    )
     with judge_server(*steps) as server:
         score(folder, [EQUALITY], judge(server.url, api_key_env="JUDGE_KEY"))
     assert set(server.authorizations) == {f"Bearer {key}"}
