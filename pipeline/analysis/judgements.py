@@ -133,7 +133,7 @@ class Journal:
 
 
 def _judgement(record: Mapping[str, Any]) -> Judgement:
-    """Return what a line or file holds. Raises `TypeError` for a field missing, unknown or of another kind."""
+    """Return what a line or file holds. Raises `TypeError` for a missing, unknown or unfit field."""
     found = Judgement(**record)
     for name, kind in _KINDS.items():
         if not isinstance(value := getattr(found, name), kind):

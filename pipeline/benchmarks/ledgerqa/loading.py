@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -32,6 +33,7 @@ from pipeline.protocols import TaskView
 SCORERS = ("pipeline.benchmarks.scorers.officeqa",)
 BREAKDOWNS = ("kind", "phrasing")
 _CORPUS = "ledgerqa"
+_T = TypeVar("_T")
 _MADE_BY = "generate the dataset with `longharness ledgerqa`"
 
 
@@ -54,11 +56,11 @@ def load(config: LedgerQAConfig) -> Benchmark:
 def _from_folder(config: LedgerQAConfig, folder: Path) -> Benchmark:
     try:
         manifest = orjson.loads((folder / MANIFEST).read_bytes())
-        version, made = manifest["version"], manifest["parameters"]
+        version, made = manifest["version"], dict(manifest["parameters"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BenchmarkError(f"{folder / MANIFEST}: {_MADE_BY}: {error!r}") from error
     if version != VERSION:
-        raise BenchmarkError(f"{folder} is of version {version}, not {VERSION}: {_MADE_BY}")
+        raise BenchmarkError(f"{folder} is of version {version!r}, not {VERSION}: {_MADE_BY}")
     _check_agrees(config, made, folder)
     benchmark = _benchmark(config.name, folder, made)
     try:
@@ -103,9 +105,24 @@ def _benchmark(name: str, folder: Path, made: Mapping[str, Any]) -> Benchmark:
     for question, gold in _rows(folder, ("question", "kind", "phrasing"), golds):
         view = TaskView(question["id"], question["question"], answer_format(question["question"]))
         fields = {key: str(value) for key, value in question.items() if key not in ("id", "question")}
-        tasks.append(Task(view, _CORPUS, _gold(gold), fields))
+        tasks.append(Task(view, _CORPUS, _told(folder, question, gold, _gold), fields))
     source = CorpusSource(_CORPUS, (folder / DOCUMENTS,))
     return Benchmark(name, tuple(tasks), {source.id: source}, SCORERS, BREAKDOWNS, parameters=made)
+
+
+def _told(
+    folder: Path,
+    question: Mapping[str, Any],
+    gold: Mapping[str, Any],
+    read: Callable[[Mapping[str, Any]], _T],
+) -> _T:
+    """Return what a gold row says. Raises `BenchmarkError`, which names its question."""
+    try:
+        return read(gold)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise BenchmarkError(
+            f"{folder / GOLD}, the row of {question['id']!r} is not as it was made: {error!r}. {_MADE_BY}"
+        ) from error
 
 
 def _gold(row: Mapping[str, Any]) -> Gold:
@@ -123,10 +140,16 @@ def _rows(
     folder: Path, of_question: Sequence[str], of_gold: Sequence[str]
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Yield each question with its gold. Raises `BenchmarkError`, which names file, row and column."""
-    golds = {row.text("id"): row.cells for row in json_rows(folder / GOLD, ("id", *of_gold), "id")}
+    golds = {}
+    for row in json_rows(folder / GOLD, ("id", *of_gold), "id"):
+        golds[row.text("id")] = row.cells
+        for column in ("answer", "expression"):
+            row.text(column)
     for row in json_rows(folder / QUESTIONS, ("id", *of_question), "id"):
         if row.text("id") not in golds:
             raise row.error("id", f"{folder / GOLD} has no row of {row.text('id')!r}: {_MADE_BY}")
+        for column in of_question:
+            row.text(column)
         yield row.cells, golds[row.text("id")]
 
 
@@ -178,7 +201,7 @@ def facts(folder: Path) -> dict[str, Facts]:
     """What is known of the questions of a dataset, by their ids. Raises `BenchmarkError`, naming the row."""
     golds = ("answer", "asked", "expression", "operands", "spans", "alternates")
     return {
-        question["id"]: _facts(question, gold)
+        question["id"]: _told(folder, question, gold, partial(_facts, question))
         for question, gold in _rows(folder, ("kind", "form", "operation"), golds)
     }
 
@@ -195,7 +218,7 @@ def _facts(question: Mapping[str, Any], gold: Mapping[str, Any]) -> Facts:
         expression=gold["expression"],
         operands=tuple(
             OperandFacts(
-                row["literal"], row["unit"], Span(**span), _spans(others), _replaced(row.get("stale"))
+                row["literal"], row["unit"], _span(span), _spans(others), _replaced(row.get("stale"))
             )
             for row, span, others in zip(gold["operands"], gold["spans"], gold["alternates"], strict=True)
         ),
@@ -209,4 +232,13 @@ def _replaced(row: Mapping[str, Any] | None) -> Replaced | None:
 
 
 def _spans(rows: Sequence[Mapping[str, Any]]) -> tuple[Span, ...]:
-    return tuple(Span(**row) for row in rows)
+    return tuple(map(_span, rows))
+
+
+def _span(row: Mapping[str, Any]) -> Span:
+    span = Span(**row)
+    if not (isinstance(span.document, str) and isinstance(span.quote, str)):
+        raise TypeError(f"document or quote of {span} is no text")
+    if not (type(span.start) is int and type(span.end) is int and 0 <= span.start <= span.end):
+        raise ValueError(f"{span} has no place")
+    return span

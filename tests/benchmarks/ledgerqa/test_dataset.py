@@ -359,3 +359,29 @@ KNOWN = {
         "gold.jsonl": "59cbb395ad389d5675b0af71d8055ef39be8070d2968a71723491d188ae75179",
     },
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("gold.jsonl", '"answer":"', '"answer":5,"was":"', "gold.jsonl, row 1 .*column answer: 5 is no text"),
+        ("gold.jsonl", '"start":', '"start":"a","was":', "gold.jsonl, the row of .* is not as it was made"),
+        (
+            "gold.jsonl",
+            '"start":',
+            '"start":-',
+            "gold.jsonl, the row of .* is not as it was made: .*no place",
+        ),
+        ("questions.jsonl", '"question":"', '"question":5,"was":"', "row 1 .*column question: 5 is no text"),
+        ("manifest.json", '"parameters": {', '"parameters": [1], "was": {', "manifest.json: generate"),
+    ],
+)
+def test_a_folder_whose_values_are_of_another_kind_is_refused_by_row(
+    tmp_path: Path, name: str, old: str, new: str, said: str
+) -> None:
+    generate(SMALL, tmp_path / "data")
+    path = tmp_path / "data" / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(BenchmarkError, match=said):
+        load(LedgerQAConfig(folder=str(tmp_path / "data")))
