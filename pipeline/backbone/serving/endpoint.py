@@ -26,7 +26,9 @@ def serve(serving: EndpointConfig, backbone: BackboneConfig, log_dir: Path) -> I
     if not urls:
         raise ConfigError("serving.urls is empty: give the server's base URL, e.g. http://HOST:8000/v1")
     local = all(URL(url).host in _LOOPBACK for url in urls)
-    endpoint = Endpoint(urls, backbone.model, serving.api_key_env, node_local=local)
+    endpoint = Endpoint(
+        urls, backbone.model, serving.api_key_env, node_local=local, kv_tokens=serving.kv_tokens
+    )
     first_completion(
         endpoint,
         backbone,
