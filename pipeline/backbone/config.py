@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.backbone.serving.config import ServerConfig
+
 
 @dataclass
 class SamplingConfig:
@@ -66,6 +68,8 @@ class TrafficConfig:
 class BackboneConfig:
     """Which model answers. `language_model=false` labels its figures as wiring, not evidence.
 
+    `thinking` is of use where the option's own `sampling` refers to it (`qwen`, `qwen_1gpu`, `glm_1gpu`).
+
     `window` is the model's context window, in tokens; `null` asks the server. A reply gets `max_tokens`, or
     what the prompt leaves of the window.
     """
@@ -75,7 +79,9 @@ class BackboneConfig:
     language_model: bool = True
     max_tokens: int = 4_096
     window: int | None = None
+    thinking: bool | None = None
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    server: ServerConfig = field(default_factory=ServerConfig)
     client: ClientConfig = field(default_factory=ClientConfig)
     traffic: TrafficConfig = field(default_factory=TrafficConfig)
 

@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from pipeline.backbone.config import BackboneConfig, EmbeddedConfig, EndpointConfig, ProcessConfig
+from pipeline.backbone.serving.config import ScriptedConfig, VLLMConfig
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
@@ -61,6 +62,8 @@ def run_schemas() -> dict[str, Any]:
         "endpoint": EndpointConfig(urls=MISSING),
         "process": ProcessConfig,
         "embedded": EmbeddedConfig,
+        "vllm": VLLMConfig,
+        "scripted": ScriptedConfig(script=MISSING),
         "ledgerqa": LedgerQAConfig,
         "officeqa": OfficeQAConfig(documents=MISSING),
         "cluster": ClusterConfig,

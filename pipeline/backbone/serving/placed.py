@@ -1,0 +1,157 @@
+"""Replicas on the nodes of a Ray cluster: one actor each holds GPUs and keeps a server up beside them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
+from ray.util import get_node_ip_address
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+from pipeline.backbone.serving.config import VLLMConfig
+from pipeline.backbone.serving.replica import GRACE, Replica
+from pipeline.errors import BackboneUnavailable, ConfigError, LongHarnessError
+
+if TYPE_CHECKING:
+    from pipeline.backbone.serving.vllm import ReplicaPlan
+
+LOOPBACK = "127.0.0.1"
+_ANSWER = 60.0  # seconds that an actor has to answer
+_PLACED = 60.0  # seconds that Ray has to place all replicas, once it is known that they fit
+
+
+class ReplicaActor:
+    """Runs one replica on its node. It dies with the driver, and the server with it."""
+
+    def __init__(self, plan: ReplicaPlan, loopback: bool) -> None:
+        if not plan.log_dir.is_dir():
+            raise ConfigError(
+                f"{plan.log_dir} is not to be seen from this node: "
+                "the run folder must be on a shared file system"
+            )
+        host = LOOPBACK if loopback else get_node_ip_address()  # type: ignore[no-untyped-call]
+        self._replica: Replica = plan.start(host, os.environ).__enter__()
+
+    def url(self) -> str:
+        """Where the server answers."""
+        return self._replica.url
+
+    def check(self) -> None:
+        """Raise `BackboneUnavailable` if the server has ended for good."""
+        self._replica.check()
+
+    def confirm(self) -> None:
+        """The server has answered: from now on it is started anew when it ends."""
+        self._replica.confirm()
+
+    def stop(self) -> None:
+        """End the server and all that it started."""
+        self._replica.__exit__(None, None, None)
+
+
+class Placed:
+    """The driver's side of one replica."""
+
+    def __init__(self, actor: Any, number: int) -> None:
+        self._actor = actor
+        self._number = number
+        self.url: str = self._asked("url")
+
+    def check(self) -> None:
+        """Raise `BackboneUnavailable` if it has ended for good, or its node is gone."""
+        self._asked("check")
+
+    def confirm(self) -> None:
+        """Say that it has answered."""
+        self._asked("confirm")
+
+    def _asked(self, method: str) -> Any:
+        try:
+            return ray.get(getattr(self._actor, method).remote(), timeout=_ANSWER)
+        except RayTaskError as error:
+            raise (error.cause if isinstance(error.cause, LongHarnessError) else error) from None
+        except RayActorError as error:
+            cause = getattr(error, "cause", None) or error
+            for known in (cause, getattr(cause, "cause", None)):
+                if isinstance(known, LongHarnessError):
+                    raise known from None
+            raise BackboneUnavailable(f"replica {self._number}: its Ray actor is gone: {error}") from error
+        except GetTimeoutError as error:
+            raise BackboneUnavailable(f"replica {self._number}: its Ray actor does not answer") from error
+
+
+@contextmanager
+def placed(
+    plans: Sequence[ReplicaPlan], serving: VLLMConfig, deadline: float
+) -> Iterator[tuple[list[Placed], bool]]:
+    """Place one actor for each plan, on any nodes; give them, and whether all are on loopback.
+
+    Only where the cluster is one machine do the servers listen on loopback; else on their nodes' addresses,
+    where `serving.api_key_env` protects them. Raises `ConfigError` where they don't fit into the cluster.
+    """
+    bundle = {"CPU": serving.cpus, "GPU": float(plans[0].gpus)}
+    bundle = {name: amount for name, amount in bundle.items() if amount}
+    nodes: list[dict[str, Any]] = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    _check_room(bundle, len(plans), nodes)
+    loopback = len(nodes) == 1
+    with ExitStack() as open_:
+        group = open_.enter_context(_group([bundle] * len(plans), deadline))
+        actors = []
+        for number, plan in enumerate(plans):
+            actor = ray.remote(ReplicaActor).options(
+                num_cpus=bundle.get("CPU", 0),
+                num_gpus=bundle.get("GPU", 0),
+                max_restarts=0,
+                scheduling_strategy=PlacementGroupSchedulingStrategy(
+                    group, placement_group_bundle_index=number
+                ),
+            )
+            actors.append(actor.remote(plan, loopback))
+        open_.callback(_end, actors)
+        yield [Placed(actor, number) for number, actor in enumerate(actors)], loopback
+
+
+@contextmanager
+def _group(bundles: list[dict[str, float]], deadline: float) -> Iterator[PlacementGroup]:
+    group = placement_group(bundles, strategy="PACK")
+    try:
+        if not group.wait(timeout_seconds=max(_PLACED, deadline - time.monotonic())):
+            raise BackboneUnavailable(
+                f"Ray found no room for {len(bundles)} replicas of {bundles[0]} in time: other work holds it"
+            )
+        yield group
+    finally:
+        with suppress(RayError):
+            remove_placement_group(group)
+
+
+def _check_room(bundle: dict[str, float], count: int, nodes: Sequence[dict[str, Any]]) -> None:
+    """Raise `ConfigError` if the cluster, were it idle, had no room for so many bundles."""
+    room = sum(
+        min(
+            (int(node["Resources"].get(name, 0.0) / amount) for name, amount in bundle.items()), default=count
+        )
+        for node in nodes
+    )
+    if room < count:
+        has = ", ".join(
+            f"{node['Resources'].get('GPU', 0):g} GPUs and {node['Resources'].get('CPU', 0):g} CPUs"
+            for node in nodes
+        )
+        raise ConfigError(
+            f"serving: {count} replicas of {bundle} don't fit into the cluster, whose nodes have {has}: "
+            "a replica lies on one node; give fewer serving.gpus or serving.cpus"
+        )
+
+
+def _end(actors: Sequence[Any]) -> None:
+    with suppress(RayError, GetTimeoutError):
+        ray.get([actor.stop.remote() for actor in actors], timeout=GRACE + 10.0)
+    for actor in actors:
+        ray.kill(actor)
