@@ -36,6 +36,7 @@ from pipeline.runs.plan import Plan, make_plan, store
 from pipeline.runs.progress import Progress
 from pipeline.runs.queue import Queue, Work
 from pipeline.runs.replay import accepted_attempts, committed_attempts
+from pipeline.runs.serving import recorded
 from pipeline.runs.spec import ArmSpec, RunSpec
 
 FLUSH_SECONDS = 20.0
@@ -200,7 +201,10 @@ class _Invocation:
             key = orjson.dumps([plain(arm.serving), plain(arm.backbone)], option=orjson.OPT_SORT_KEYS)
             if key not in endpoints:
                 self._progress.stage = f"starting backbone {arm.backbone_name}"
-                endpoints[key] = open_.enter_context(_serving(arm, self._folder, len(endpoints)))
+                endpoint = open_.enter_context(_serving(arm, self._folder, len(endpoints)))
+                interval = arm.backbone.traffic.metrics_interval
+                open_.enter_context(recorded(self._folder.path, endpoint, interval))
+                endpoints[key] = endpoint
             arms[name] = ArmRuntime(arm.harness, arm.backbone, endpoints[key])
         return arms
 

@@ -183,5 +183,15 @@ TABLES: dict[str, pa.Schema] = {
             ("value", pa.float64(), "null = unscored"),
             ("reason", pa.string(), "why"),
         ),
+        _table(
+            "serving",
+            ("time", pa.timestamp("ms", "UTC"), "when it was taken"),
+            ("replica", pa.string(), "host and port of the server"),
+            ("metric", pa.string(), "as the server names it, without its prefix; counters since its start"),
+            ("value", pa.float64(), "of all its engines together; of a share, the largest"),
+        ),
     )
 }
+
+OF_EPISODES = tuple(name for name in TABLES if name not in ("scores", "serving"))
+"""The tables that an episode's record is made into, all in one commit."""

@@ -51,8 +51,8 @@ class VLLMConfig:
     with the run). `hf_home` is where weights are kept, on every node that serves; `null` leaves it to each.
     The server asks for the key that the variable `api_key_env` holds on its node, if one is named.
     `startup_timeout` is in seconds, download and compilation included. A replica that ends is started anew up
-    to `restarts` times in a row; it counts as back once it has run for ten minutes. Its metrics are taken
-    every `metrics_interval` seconds. `batch_invariant` makes replies independent of what else is in a batch.
+    to `restarts` times in a row; it counts as back once it has run for ten minutes. `batch_invariant` makes
+    replies independent of what else is in a batch.
     """
 
     _target_: str = "pipeline.backbone.serving.vllm.serve"
@@ -71,7 +71,6 @@ class VLLMConfig:
     batch_invariant: bool = False
     startup_timeout: float = 1_800.0
     restarts: int = 5
-    metrics_interval: float = 10.0
 
 
 @dataclass

@@ -27,8 +27,9 @@ _LOOK = 0.2  # seconds between looks at the process
 class Port:
     """A port of `host` that stays this process' own, also while no server of the replica listens on it.
 
-    A socket is bound to it and never listens. The server may bind it too, since both say `SO_REUSEPORT` and
-    belong to one user, as vLLM's does; nobody else gets it.
+    A socket is bound to it and never listens. A server that says `SO_REUSEADDR`, as vLLM and most others do,
+    may bind it too and listen; but it is given to nobody who asks for any free port, and no connection leaves
+    from it.
     """
 
     def __init__(self, host: str, wanted: int | None) -> None:
@@ -40,7 +41,8 @@ class Port:
         except OSError as error:
             self._socket.close()
             raise ConfigError(f"serving.port: {host}:{wanted} is not free ({error.strerror})") from error
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            self._socket.setsockopt(socket.SOL_SOCKET, option, 1)
         self.number: int = self._socket.getsockname()[1]
 
     def close(self) -> None:

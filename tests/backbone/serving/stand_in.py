@@ -50,7 +50,7 @@ async def main() -> None:
     app.router.add_get("/metrics", metrics)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, arguments.host, arguments.port, reuse_port=True).start()
+    await web.TCPSite(runner, arguments.host, arguments.port).start()
     await asyncio.Event().wait()
 
 

@@ -19,14 +19,14 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 
 
 def test_two_episodes_on_ray_are_recorded_and_replayed(
-    vllm: Endpoint, model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    vllm: Endpoint, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     backbone = {
         "defaults": ["custom", "_self_"],
         "name": "tiny",
         "model": MODEL,
         "max_tokens": 1_024,
-        "sampling": {"temperature": 1.0, "extra": searching(model_folder)},
+        "sampling": {"temperature": 1.0, "extra": searching(model)},
     }
     (tmp_path / "conf/backbone").mkdir(parents=True)
     OmegaConf.save(OmegaConf.create(backbone), tmp_path / "conf/backbone/tiny.yaml")
