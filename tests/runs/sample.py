@@ -102,18 +102,41 @@ def reply(messages: list[dict[str, str]]) -> dict[str, Any]:
 
 
 class Server:
-    """The chat server: answers after `delay` seconds, and counts requests; a word in a question fails it."""
+    """The chat server: answers after `delay` seconds, and counts requests; a word in a question fails it.
+
+    While it is `away` it drops connections. `asked_by` counts requests by question; `most_in_flight` is the
+    most prompt tokens that were in it at a time, of two requests or more.
+    """
 
     def __init__(self) -> None:
         self.delay = 0.0
         self.asked = 0
         self.down = False
+        self.away = False
+        self.dropped = 0
+        self.asked_by: dict[str, int] = {}
+        self.in_flight: list[int] = []
+        self.most_in_flight = 0
+        self._lock = threading.Lock()
         self.url = ""
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        self.asked += 1
-        time.sleep(self.delay)
         text = " ".join(message["content"] for message in body["messages"])
+        with self._lock:
+            self.asked += 1
+            if found := re.search(r"department \d+", text):
+                self.asked_by[found[0]] = self.asked_by.get(found[0], 0) + 1
+            self.in_flight.append(len(text) // 4)
+            if len(self.in_flight) > 1:
+                self.most_in_flight = max(self.most_in_flight, sum(self.in_flight))
+        time.sleep(self.delay)
+        try:
+            return self._answer(body, text)
+        finally:
+            with self._lock:
+                self.in_flight.remove(len(text) // 4)
+
+    def _answer(self, body: dict[str, Any], text: str) -> tuple[int, dict[str, Any]]:
         if self.down or "UNAVAILABLE" in text:
             return 503, {"error": {"message": "not now"}}
         if "OVERLONG" in text and "[turn 2]" in text:
@@ -142,6 +165,10 @@ def serving() -> Iterator[Server]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if server.away:
+                server.dropped += 1
+                self.close_connection = True
+                return
             status, answer = server.answer(body)
             content = json.dumps(answer).encode()
             self.send_response(status)

@@ -63,7 +63,7 @@ class LocalTraffic:
         ]
         self._places: OrderedDict[str, _Place] = OrderedDict()
         self._grants: dict[int, tuple[Replica, str]] = {}
-        self._number = 0
+        self._number = time.time_ns()  # so that a grant of a traffic that was here before is none of this
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._random = Random()
