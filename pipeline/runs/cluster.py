@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
+from ray.util.placement_group import placement_group_table
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pipeline.errors import ConfigError, RunError
@@ -25,10 +26,22 @@ class Cluster:
     node: str
 
     def cpus(self, node_local: bool) -> float:
-        """Logical CPUs of the cluster, or of the driver's node alone."""
+        """Logical CPUs of the cluster, or of the driver's node alone, that no placement group holds.
+
+        Servers hold theirs so: actors are not to wait for them.
+        """
         nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-        alive = [node for node in nodes if node["Alive"] and (not node_local or node["NodeID"] == self.node)]
-        return float(sum(node["Resources"].get("CPU", 0.0) for node in alive))
+        left = {
+            node["NodeID"]: float(node["Resources"].get("CPU", 0.0))
+            for node in nodes
+            if node["Alive"] and (not node_local or node["NodeID"] == self.node)
+        }
+        for group in placement_group_table().values():
+            if group["state"] == "CREATED":
+                for index, node in group["bundles_to_node_id"].items():
+                    if node in left:
+                        left[node] -= group["bundles"][index].get("CPU", 0.0)
+        return sum(max(0.0, cpus) for cpus in left.values())
 
     def here(self) -> Any:
         """Return the scheduling strategy that keeps an actor on the driver's node."""

@@ -132,13 +132,19 @@ def _group(bundles: list[dict[str, float]], deadline: float) -> Iterator[Placeme
 
 
 def _check_room(bundle: dict[str, float], count: int, nodes: Sequence[dict[str, Any]]) -> None:
-    """Raise `ConfigError` if the cluster, were it idle, had no room for so many bundles."""
+    """Raise `ConfigError` if the cluster, were it idle, had no room for so many bundles and an episode."""
     room = sum(
         min(
             (int(node["Resources"].get(name, 0.0) / amount) for name, amount in bundle.items()), default=count
         )
         for node in nodes
     )
+    cpus = sum(node["Resources"].get("CPU", 0.0) for node in nodes)
+    if cpus - count * bundle.get("CPU", 0.0) < 1.0:
+        raise ConfigError(
+            f"serving.cpus: {count} replicas would hold {count * bundle['CPU']:g} of the cluster's {cpus:g} "
+            "CPUs and leave none for episodes: give less"
+        )
     if room < count:
         has = ", ".join(
             f"{node['Resources'].get('GPU', 0):g} GPUs and {node['Resources'].get('CPU', 0):g} CPUs"

@@ -22,6 +22,7 @@ from pipeline.backbone.serving.config import Placement, ServerConfig, VLLMConfig
 from pipeline.backbone.serving.replica import Port
 from pipeline.backbone.serving.vllm import serve, visible_gpus
 from pipeline.errors import BackboneUnavailable, ConfigError
+from pipeline.runs.cluster import Cluster as RunCluster
 from tests.backbone.requests import ask, hasty
 from tests.backbone.serving.processes import alive, running, within
 
@@ -200,6 +201,7 @@ def test_ray_places_replicas_on_the_gpus_of_any_node(nodes: Cluster, tmp_path: P
         for log in logs:
             assert len(environment(log)["CUDA_VISIBLE_DEVICES"].split(",")) == 2
         assert ray.available_resources().get("GPU", 0) == 0
+        assert RunCluster("of no node").cpus(node_local=False) == 4 - 2  # left for episodes
         assert all(asyncio.run(replied(url, endpoint)) for url in endpoint.urls)
         os.kill(family(logs[1])[0], signal.SIGKILL)
         assert asyncio.run(replied(endpoint.urls[1], endpoint))
@@ -210,6 +212,11 @@ def test_ray_places_replicas_on_the_gpus_of_any_node(nodes: Cluster, tmp_path: P
     with (
         pytest.raises(ConfigError, match=r"don't fit into the cluster.*a replica lies on one node"),
         serve(config(gpus=3), backbone, tmp_path),
+    ):
+        pass
+    with (
+        pytest.raises(ConfigError, match=r"serving\.cpus: .*leave none for episodes"),
+        serve(config(replicas=2, cpus=2.0, placement=Placement.ray), hasty(), tmp_path),
     ):
         pass
     with (
