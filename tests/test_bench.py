@@ -29,7 +29,10 @@ BENCH = Path(__file__).resolve().parent.parent / "jobs" / "bench"
 SMALL = {
     "episode.py": (["--tokens", "1e5", "--turns", "30"], r"longharness +\d[\d.]* / .*\n(?s:.*)all turns: "),
     "index.py": (["--tokens", "1e5"], r"\nours +\d(?s:.*)\nbm25s, our terms +\d"),
+    "longbench.py": (["--rows", "4", "--long", "2", "--longest", "1e5"], r"first: 2 (?s:.*)\nagain: 2 "),
+    "ledgerqa.py": (["--tokens", "1e5"], r"ledgerqa +\d(?s:.*)csv +\d(?s:.*)copy +\d"),
     "search.py": (["--tokens", "1e5", "--queries", "5"], r"\nbm25s +\d(?s:.*)\nsearch, filtered +\d"),
+    "scores.py": (["--pairs", "200"], r"officeqa, four tolerances +\d[\d,]* +\d"),
     "sharing.py": (["--tokens", "1e5", "--actors", "2"], r"\d"),
 }
 

@@ -37,27 +37,36 @@ def test_every_harness_composes_for_a_run_and_for_a_trace(harness: str) -> None:
     assert arm.harness == compose_harness([f"harness={harness}"]).harness
 
 
+def needed(backbone: str) -> list[str]:
+    """What only the user can give of an option."""
+    if backbone in ("custom", "qwen", "glm", "qwen_1gpu", "glm_1gpu"):
+        return list(ENDPOINT)
+    return ["serving.script=FILE"] if backbone == "scripted" else []
+
+
 @pytest.mark.parametrize("backbone", options("backbone"))
 def test_every_backbone_composes_with_the_serving_it_names(backbone: str) -> None:
-    endpoint = backbone in ("custom", "qwen", "glm")
-    arm = resolve([f"backbone={backbone}", *(ENDPOINT if endpoint else ())]).arms[0]
+    arm = resolve([f"backbone={backbone}", *needed(backbone)]).arms[0]
     assert arm.backbone.name == backbone
-    expected = {"reference": "process", "embedded": "embedded"}.get(backbone, "endpoint")
+    own = {"reference": "process", "embedded": "embedded", "scripted": "scripted"}
+    expected = own.get(backbone, "endpoint")
     assert f".{expected}.serve" in arm.serving._target_
 
 
 @pytest.mark.parametrize("benchmark", options("benchmark"))
 def test_every_benchmark_composes(benchmark: str) -> None:
-    own = ["benchmark.questions=q.csv", "benchmark.documents=[d]"] if benchmark == "officeqa" else []
+    documents = {"officeqa": "[d]", "custom": "d"}.get(benchmark)
+    own = ["benchmark.questions=q.csv", f"benchmark.documents={documents}"] if documents else []
     arm = resolve([f"benchmark={benchmark}", *own]).arms[0]
     assert arm.benchmark_name == arm.benchmark.name == benchmark
 
 
-@pytest.mark.parametrize("benchmark", ["officeqa_full", "officeqa_pro_v1"])
+@pytest.mark.parametrize("benchmark", ["officeqa_full", "officeqa_pro_v1", "officeqa_pro_v2"])
 def test_a_benchmark_whose_files_are_the_users_to_get_says_how(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OFFICEQA_DIR", str(tmp_path))
+    monkeypatch.setenv("OFFICEQA_PRO_V2_DIR", str(tmp_path))
     config = resolve([f"benchmark={benchmark}"]).arms[0].benchmark
     with pytest.raises(BenchmarkError, match="hf download databricks/officeqa") as caught:
         load(config)
@@ -88,10 +97,10 @@ def test_the_extended_harness_is_the_full_one_with_the_extended_profile() -> Non
     assert replace(extended, profile=Profile.paper) == variant("full")
 
 
-def test_only_the_reference_policy_is_labelled_as_no_language_model() -> None:
+def test_what_is_no_language_model_is_labelled_so() -> None:
     for name in options("backbone"):
-        overrides = [f"backbone={name}", *(ENDPOINT if name in ("custom", "qwen", "glm") else ())]
-        assert resolve(overrides).arms[0].backbone.language_model == (name != "reference")
+        arm = resolve([f"backbone={name}", *needed(name)]).arms[0]
+        assert arm.backbone.language_model == (name not in ("reference", "scripted"))
 
 
 # --- arms ------------------------------------------------------------------------------------------------

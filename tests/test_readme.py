@@ -73,6 +73,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_command_of_the_readme_works(workspace: Path) -> None:
     assert (workspace / "outputs" / "first" / "results" / "table.md").is_file()
+    assert (workspace / "outputs" / "mine" / "results" / "table.json").is_file()
     assert (workspace / "outputs" / "bulletins" / "results" / "table.json").is_file()
     assert (workspace / "mine" / "ledger" / "manifest.json").is_file()
 

@@ -13,6 +13,7 @@ from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.analysis import retrieval
 from pipeline.analysis.summaries import ArmSummary, Figures, Rate, Summary
 from pipeline.runs.folder import RunFolder, write_atomically
 
@@ -21,8 +22,11 @@ MARK = "†"
 _EXPLANATION = (
     f"{MARK} {NOT_A_LANGUAGE_MODEL}: figures that show the wiring to work; no evidence about any method."
 )
-_TITLES = {"exact": "Exact %", "within_5%": "@5 %"}
-"""Metrics that the tables show; JSON has all."""
+_TITLES = {"exact": "Exact %", "within_5%": "@5 %", "correct": "Correct %"}
+"""Metrics of the official scorer that the first table shows."""
+_RETRIEVAL = f"{retrieval.NAME} {retrieval.VERSION}"
+
+Column = tuple[str, str]  # a scorer's label, and a metric
 
 
 @dataclass(frozen=True)
@@ -89,22 +93,50 @@ def _label(arm: ArmSummary) -> str:
 
 
 def _grids(summary: Summary) -> Iterator[_Grid]:
-    """Yield the main table, then one for each field that tasks are broken down by."""
-    every = dict.fromkeys(metric for arm in summary.arms for metric in arm.figures.rates)
-    metrics = [metric for metric in every if metric in _TITLES] or list(every)
-    titles = [_TITLES.get(metric, metric) for metric in metrics]
-    scorers = f", scored by {', '.join(summary.scorers)}" if summary.scorers else ""
+    """Yield the tables; those that would be empty are left out."""
+    columns = _official_columns(summary)
+    official = list(dict.fromkeys(label for label, _ in columns))
+    scorers = f", scored by {', '.join(official)}" if official else ""
     yield _Grid(
         f"Run {summary.run}{scorers}",
         1,
-        ["Arm", "Done", *titles, "Turns", "Input", "Cached", "Output"],
+        ["Arm", "Done", *_titles(columns), "Turns", "Input", "Cached", "Output"],
         [
-            [_label(arm), _done(arm.figures), *_rates(arm.figures, metrics), *_spent(arm.figures)]
+            [_label(arm), _done(arm.figures), *_rates(arm.figures, columns), *_spent(arm.figures)]
             for arm in summary.arms
         ],
     )
+    yield _endings(summary)
+    yield from _breakdowns(summary, columns)
+    yield from _every_scorer(summary, columns)
+    yield from _retrieval(summary)
+
+
+def _official_columns(summary: Summary) -> list[Column]:
+    """Return the official scorers' metrics that have a title, or all where none has."""
+    every = list(
+        dict.fromkeys(
+            (label, metric)
+            for arm in summary.arms
+            for label in arm.official
+            for metric in arm.figures.rates.get(label, ())
+        )
+    )
+    return [column for column in every if column[1] in _TITLES] or every
+
+
+def _titles(columns: Sequence[Column]) -> list[str]:
+    """Return the columns' headings: the metric, and who scored where two scorers have one of that name."""
+    names = [_TITLES.get(metric, metric) for _, metric in columns]
+    return [
+        f"{name} ({label})" if names.count(name) > 1 else name
+        for name, (label, _) in zip(names, columns, strict=True)
+    ]
+
+
+def _endings(summary: Summary) -> _Grid:
     statuses = list(dict.fromkeys(status for arm in summary.arms for status in arm.figures.statuses))
-    yield _Grid(
+    return _Grid(
         "How episodes ended",
         2,
         ["Arm", "Benchmark", *statuses, "owed"],
@@ -118,16 +150,51 @@ def _grids(summary: Summary) -> Iterator[_Grid]:
             for arm in summary.arms
         ],
     )
+
+
+def _breakdowns(summary: Summary, columns: Sequence[Column]) -> Iterator[_Grid]:
+    """Yield a table for each field that tasks are broken down by."""
     for field in dict.fromkeys(field for arm in summary.arms for field in arm.by):
         yield _Grid(
             f"By {field}",
             2,
-            ["Arm", field.capitalize(), "Done", *titles],
+            ["Arm", field.replace("_", " ").capitalize(), "Done", *_titles(columns)],
             [
-                [_label(arm), value, _done(figures), *_rates(figures, metrics)]
+                [_label(arm), value, _done(figures), *_rates(figures, columns)]
                 for arm in summary.arms
                 for value, figures in arm.by.get(field, {}).items()
             ],
+        )
+
+
+def _every_scorer(summary: Summary, shown: Sequence[Column]) -> Iterator[_Grid]:
+    """Yield every metric of every scorer, if there are more than the first table shows."""
+    labels = [label for label in summary.scorers if label != _RETRIEVAL]
+    scored = [(arm, label) for arm in summary.arms for label in labels if label in arm.figures.rates]
+    metrics = list(dict.fromkeys(metric for arm, label in scored for metric in arm.figures.rates[label]))
+    if {(label, metric) for arm, label in scored for metric in arm.figures.rates[label]} <= set(shown):
+        return
+    yield _Grid(
+        "By every scorer and tolerance, %",
+        2,
+        ["Arm", "Scorer", *metrics],
+        [
+            [_label(arm), label, *_rates(arm.figures, [(label, metric) for metric in metrics])]
+            for arm, label in scored
+        ],
+    )
+
+
+def _retrieval(summary: Summary) -> Iterator[_Grid]:
+    """Yield the recall of gold documents and spans, where tasks name them."""
+    arms = [arm for arm in summary.arms if arm.figures.rates.get(_RETRIEVAL)]
+    names = list(dict.fromkeys(metric for arm in arms for metric in arm.figures.rates[_RETRIEVAL]))
+    if names:
+        yield _Grid(
+            "Gold evidence found, read and cited, %",
+            1,
+            ["Arm", *(name.replace("_", " ").capitalize() for name in names)],
+            [[_label(arm), *_rates(arm.figures, [(_RETRIEVAL, name) for name in names])] for arm in arms],
         )
 
 
@@ -135,8 +202,8 @@ def _done(figures: Figures) -> str:
     return f"{figures.done:,}" if not figures.owed else f"{figures.done:,} of {figures.planned:,}"
 
 
-def _rates(figures: Figures, metrics: Sequence[str]) -> list[str]:
-    return [_percent(figures.rates.get(metric)) for metric in metrics]
+def _rates(figures: Figures, columns: Sequence[Column]) -> list[str]:
+    return [_percent(figures.rates.get(label, {}).get(metric)) for label, metric in columns]
 
 
 def _percent(rate: Rate | None) -> str:
@@ -177,8 +244,11 @@ def _notes(summary: Summary) -> Iterator[str]:
         figures = arm.figures
         if figures.owed:
             yield f"{arm.arm}: {figures.owed:,} of {figures.planned:,} episodes are owed: figures may change."
-        if unscored := max((rate.unscored for rate in figures.rates.values()), default=figures.done):
+        official = [rate for label in arm.official for rate in figures.rates.get(label, {}).values()]
+        if unscored := max((rate.unscored for rate in official), default=figures.done):
             yield f"{arm.arm}: {unscored:,} finished episodes are unscored and in no mean."
+        if arm.revision:
+            yield f"{arm.arm}: {arm.benchmark} is not the published data; {arm.revision}."
         if figures.scorer_errors:
             yield f"{arm.arm}: the scorer failed on {figures.scorer_errors:,} episodes, which count as 0."
 

@@ -1,82 +1,129 @@
-"""Scores: recorded answers against the gold, without a model."""
+"""Scores: recorded answers against the gold. No backbone is asked; a judge is, where a scorer needs one."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-import pyarrow as pa
-
-from pipeline.benchmarks.scorers import INTERNAL_ERROR, NO_ANSWER, Metric, Scorer, load_scorer
+from pipeline.analysis import retrieval
+from pipeline.analysis.book import Book, Tally
+from pipeline.analysis.judgements import Journal
+from pipeline.analysis.judging import Shown
+from pipeline.analysis.verdicts import Case, judged, params
+from pipeline.backbone.config import JudgeConfig
+from pipeline.benchmarks.scorers import JudgedScorer, Scorer, is_judged, load_scorer
 from pipeline.benchmarks.tasks import Gold, Span
-from pipeline.errors import BenchmarkError, ConfigError, RunError
+from pipeline.errors import RunError
 from pipeline.runs import tables
-
-BATCH = 1_000
+from pipeline.runs.folder import RunFolder
 
 
 @dataclass(frozen=True)
 class Scored:
-    """How many episodes were scored: of these, those without an answer and those where the scorer failed.
+    """What scoring a run came to. `owed` planned episodes have no result yet, and are not scored."""
 
-    `owed` are planned episodes that have no result yet; they are not scored.
-    """
-
-    episodes: int
-    no_answer: int
-    errors: int
+    scorers: tuple[Tally, ...]
     owed: int
 
+    @property
+    def errors(self) -> int:
+        """How often a scorer itself failed."""
+        return sum(tally.errors for tally in self.scorers)
 
-def score(folder: Path) -> Scored:
-    """Score every finished episode of the run in `folder`, and replace its table `scores`.
+    def lacking(self, share: float) -> list[Tally]:
+        """Return what left more than this share (0 to 1) of its episodes unscored."""
+        return [tally for tally in self.scorers if tally.unscored > share * tally.episodes]
 
-    An episode that ended without an answer scores 0 (contract 4.4). Raises `RunError` if gold is missing.
+
+@dataclass(frozen=True)
+class _Episode:
+    """A finished episode as its scorers see it; without an accepted answer it has none."""
+
+    id: str
+    case: Case
+    scorers: Sequence[str]
+
+
+def score(
+    folder: Path,
+    scorers: Sequence[str] = (),
+    judge: JudgeConfig | None = None,
+    shown: Shown | None = None,
+) -> Scored:
+    """Score every finished episode of the run in `folder` by the scorers at these import paths.
+
+    Without any: by those of its benchmark, and the recall of its gold evidence. An episode that ended without
+    an answer scores 0 (contract 4.4). What the same scorer, in the same version and with the same parameters,
+    said of an episode is replaced; every other score stays.
+
+    Only for whoever holds the run's lease. Raises `RunError` if gold is missing, and `ConfigError` for a path
+    that leads to no scorer or a judge that can't be asked; then nothing has changed.
     """
-    golds = {(row["benchmark"], row["task_id"]): row for row in tables.read_gold(folder).to_pylist()}
-    scorers = {path: load_scorer(path) for row in golds.values() for path in row["scorers"]}
-    episodes = tables.read(folder, "episodes", ["episode_id", "benchmark", "task_id", "status", "answer"])
-    counts = Counter[str]()
-    parts = [tables.TABLES["scores"].empty_table()]
-    for batch in episodes.to_batches(max_chunksize=BATCH):
-        rows: list[dict[str, Any]] = []
-        for episode in batch.to_pylist():
-            gold = golds.get((episode["benchmark"], episode["task_id"]))
-            if gold is None:
-                raise RunError(
-                    f"{folder}: gold.parquet has no task {episode['task_id']!r}: run evaluate again"
-                )
-            answer = episode["answer"] if episode["status"] == "answered" else None
-            for scorer in (scorers[path] for path in gold["scorers"]):
-                metrics = scorer.score(_gold(gold), answer)
-                counts[_outcome(metrics)] += 1
-                rows += [_row(episode["episode_id"], scorer, metric) for metric in metrics]
-        parts.append(tables.from_rows(rows, tables.TABLES["scores"]))
-    tables.replace(folder, "scores", pa.concat_tables(parts))
-    owed = tables.read_plan(folder).num_rows - episodes.num_rows
-    return Scored(episodes.num_rows, counts[NO_ANSWER], counts[INTERNAL_ERROR], owed)
+    episodes = list(_episodes(folder, scorers))
+    loaded = {path: load_scorer(path) for path in dict.fromkeys(p for e in episodes for p in e.scorers)}
+    book = Book(folder)
+    for path, scorer in loaded.items():
+        asked = [episode for episode in episodes if path in episode.scorers]
+        if is_judged(scorer):
+            _judge(book, folder, scorer, asked, judge or JudgeConfig(), shown)
+        else:
+            _score(book, scorer, asked)
+    tallies = book.tallies()
+    if not scorers:
+        _recall(book, folder, {episode.id: episode.case.gold for episode in episodes})
+    book.store({episode.id for episode in episodes})
+    return Scored(tallies, tables.read_plan(folder).num_rows - len(episodes))
 
 
-def _outcome(metrics: list[Metric]) -> str:
-    if any(metric.reason.startswith(INTERNAL_ERROR) for metric in metrics):
-        return INTERNAL_ERROR
-    return NO_ANSWER if all(metric.reason == NO_ANSWER for metric in metrics) else "scored"
+def _score(book: Book, scorer: Scorer, episodes: Sequence[_Episode]) -> None:
+    for episode in episodes:
+        metrics = scorer.score(episode.case.gold, episode.case.answer)
+        book.take(episode.id, scorer.NAME, scorer.VERSION, metrics, scorer.PARAMS)
 
 
-def _row(episode_id: str, scorer: Scorer, metric: Metric) -> dict[str, Any]:
-    return {
-        "episode_id": episode_id,
-        "scorer": scorer.NAME,
-        "version": scorer.VERSION,
-        "params": orjson.dumps(scorer.PARAMS[metric.metric]).decode(),
-        "metric": metric.metric,
-        "value": metric.value,
-        "reason": metric.reason,
+def _judge(
+    book: Book,
+    folder: Path,
+    scorer: JudgedScorer,
+    episodes: Sequence[_Episode],
+    judge: JudgeConfig,
+    shown: Shown | None,
+) -> None:
+    settings = {scorer.METRIC: params(scorer, judge)}
+    with Journal(RunFolder(folder).judgements) as journal:
+        verdicts = judged(scorer, [episode.case for episode in episodes], judge, journal, shown)
+    for episode, verdict in zip(episodes, verdicts, strict=True):
+        book.take(episode.id, scorer.NAME, scorer.VERSION, [verdict.metric], settings)
+        book.take_judgements(episode.id, scorer.NAME, [repeat.row() for repeat in verdict.repeats])
+
+
+def _recall(book: Book, folder: Path, golds: Mapping[str, Gold]) -> None:
+    if not any(gold.documents or gold.spans for gold in golds.values()):
+        return
+    settings: Mapping[str, Mapping[str, Any]] = defaultdict(dict)
+    for episode, reached in retrieval.reached(folder):
+        metrics = retrieval.recall(golds[episode], reached)
+        book.take(episode, retrieval.NAME, retrieval.VERSION, metrics, settings)
+
+
+def _episodes(folder: Path, scorers: Sequence[str]) -> Iterator[_Episode]:
+    golds = {
+        (row["benchmark"], row["task_id"]): (_gold(row), scorers or row["scorers"])
+        for row in tables.read_gold(folder).to_pylist()
     }
+    plan = tables.read_plan(folder).select(["episode_id", "question"]).to_pylist()
+    questions = {row["episode_id"]: row["question"] for row in plan}
+    columns = ["episode_id", "benchmark", "task_id", "status", "answer"]
+    for row in tables.read(folder, "episodes", columns).to_pylist():
+        if (row["benchmark"], row["task_id"]) not in golds:
+            raise RunError(f"{folder}: gold.parquet has no task {row['task_id']!r}: run evaluate again")
+        gold, chosen = golds[row["benchmark"], row["task_id"]]
+        answer = row["answer"] if row["status"] == "answered" else None
+        question = questions.get(row["episode_id"]) or ""
+        yield _Episode(row["episode_id"], Case(question, gold, answer), chosen)
 
 
 def _gold(row: Mapping[str, Any]) -> Gold:
@@ -89,40 +136,3 @@ def _gold(row: Mapping[str, Any]) -> Gold:
         expression=row["expression"],
         tolerance=row["tolerance"],
     )
-
-
-def score_lines(path: Path, scorer: Scorer) -> Iterator[dict[str, Any]]:
-    """Score bare strings: each line of `path` is `{"gold", "answer", "tolerance"}`; yields it with `score`.
-
-    Without a tolerance it is 0. Raises `BenchmarkError`, which names file, row and column, and `ConfigError`
-    for a scorer that does not score bare strings.
-    """
-    if not hasattr(scorer, "score_answer"):
-        raise ConfigError(f"scorer {scorer.NAME} scores episodes only, no bare strings")
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise BenchmarkError(
-            f"answers file {str(path)!r} can't be read: {error.strerror or error}"
-        ) from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            case = _case(f"{path}, row {number}", line)
-            yield {**case, "score": scorer.score_answer(case["gold"], case["answer"], case["tolerance"])}
-
-
-def _case(place: str, line: bytes) -> dict[str, Any]:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise BenchmarkError(f"{place}: no JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise BenchmarkError(f"{place}: not an object with gold, answer and tolerance")
-    case = {"tolerance": 0.0, **value}
-    for column in ("gold", "answer"):
-        if not isinstance(case.get(column), str):
-            raise BenchmarkError(f"{place}, column {column}: not a string")
-    tolerance = case["tolerance"]
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance <= 1:
-        raise BenchmarkError(f"{place}, column tolerance: {tolerance!r} is not a number from 0 to 1")
-    return case

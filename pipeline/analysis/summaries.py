@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.benchmarks.scorers import INTERNAL_ERROR
+import orjson
+
+from pipeline.benchmarks.scorers import INTERNAL_ERROR, load_scorer
 from pipeline.runs import tables
 from pipeline.runs.folder import RunFolder
 
-BREAKDOWNS = ("kind", "phrasing", "difficulty", "excluded")
-"""Fields of a task by which results are broken down, where tasks have them."""
+Scores = Mapping[str, Mapping[str, float | None]]
+"""Values by scorer's label and metric."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Rate:
     """A metric over the finished episodes: its mean (0 to 1) by seed, their mean and standard deviation.
 
     `sd` is the sample standard deviation over seeds, None with fewer than two. `unscored` episodes have no
-    value and are in no mean.
+    value (or, scored by an older scorer only in part, no row) and are in no mean.
     """
 
     mean: float | None
@@ -35,14 +37,15 @@ class Rate:
 class Figures:
     """What a set of episodes came to. `owed` of the `planned` have no result yet and count nowhere else.
 
-    Tokens are sums, as the server counts them; `scorer_errors` are episodes whose scorer itself failed.
+    `rates` are by the scorer's label (see `label`) and metric. Tokens are sums, as the server counts them;
+    `scorer_errors` are episodes that a scorer itself failed on.
     """
 
     planned: int
     done: int
     owed: int
     statuses: Mapping[str, int]
-    rates: Mapping[str, Rate]
+    rates: Mapping[str, Mapping[str, Rate]]
     median_turns: float | None
     prompt_tokens: int
     cached_tokens: int
@@ -52,21 +55,27 @@ class Figures:
 
 @dataclass(frozen=True)
 class ArmSummary:
-    """One arm. Without a `language_model` its figures show that the wiring works, nothing about a method."""
+    """One arm. Without a `language_model` its figures show that the wiring works, nothing about a method.
+
+    `official` are the labels of its benchmark's own scorer (several, where it judged with several models);
+    `revision` says how the benchmark's data differ from the published ones.
+    """
 
     arm: str
     harness: str
     backbone: str
     model: str
     benchmark: str
+    revision: str | None
     language_model: bool
+    official: tuple[str, ...]
     figures: Figures
     by: Mapping[str, Mapping[str, Figures]]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A run's arms, in the order in which they were added. `scorers` name each scorer with its version."""
+    """A run's arms, in the order in which they were added, and the labels of all scorers."""
 
     run: str
     scorers: tuple[str, ...]
@@ -80,31 +89,34 @@ class _Episode:
     seed: int
     fields: Mapping[str, str]
     done: Mapping[str, Any] | None
-    scores: Mapping[str, float | None]
+    scores: Scores
     scorer_error: bool
 
 
 def summary(folder: Path) -> Summary:
     """Summarise the run in `folder`: its plan, and its tables `episodes` and `scores`. Raises `RunError`."""
     record = RunFolder(folder).read_record()
-    scores = tables.read(folder, "scores")
-    episodes = _episodes(folder, scores.select(["episode_id", "metric", "value", "reason"]).to_pylist())
-    scorers = set(zip(scores["scorer"].to_pylist(), scores["version"].to_pylist(), strict=True))
-    return Summary(
-        record["name"],
-        tuple(f"{name} {version}" for name, version in sorted(scorers)),
-        tuple(_arm(name, arm, episodes[name]) for name, arm in record["arms"].items()),
-    )
+    scores = tables.read(folder, "scores").to_pylist()
+    labels = {label(row): row for row in scores}
+    episodes = _episodes(folder, scores)
+    arms = [_arm(name, arm, episodes[name], labels) for name, arm in record["arms"].items()]
+    return Summary(record["name"], tuple(sorted(labels)), tuple(arms))
+
+
+def label(score: Mapping[str, Any]) -> str:
+    """Return what names the scorer of a row of `scores`: name, version and, if it judged, the model."""
+    model = orjson.loads(score["params"]).get("model")
+    return f"{score['scorer']} {score['version']}" + (f" by {model}" if model else "")
 
 
 def _episodes(folder: Path, scores: Sequence[Mapping[str, Any]]) -> Mapping[str, list[_Episode]]:
     """Return the planned episodes of each arm."""
     columns = ["episode_id", "status", "turns", "prompt_tokens", "cached_tokens", "completion_tokens"]
     done = {row["episode_id"]: row for row in tables.read(folder, "episodes", columns).to_pylist()}
-    values: dict[str, dict[str, float | None]] = defaultdict(dict)
+    values: dict[str, dict[str, dict[str, float | None]]] = defaultdict(lambda: defaultdict(dict))
     errors = set()
     for row in scores:
-        values[row["episode_id"]][row["metric"]] = row["value"]
+        values[row["episode_id"]][label(row)][row["metric"]] = row["value"]
         if row["reason"].startswith(INTERNAL_ERROR):
             errors.add(row["episode_id"])
     arms: dict[str, list[_Episode]] = defaultdict(list)
@@ -117,9 +129,15 @@ def _episodes(folder: Path, scores: Sequence[Mapping[str, Any]]) -> Mapping[str,
     return arms
 
 
-def _arm(name: str, record: Mapping[str, Any], episodes: Sequence[_Episode]) -> ArmSummary:
+def _arm(
+    name: str,
+    record: Mapping[str, Any],
+    episodes: Sequence[_Episode],
+    labels: Mapping[str, Mapping[str, Any]],
+) -> ArmSummary:
+    official = load_scorer(record["scorers"][0])
     by: dict[str, dict[str, Figures]] = {}
-    for field in BREAKDOWNS:
+    for field in record["breakdowns"]:
         groups: dict[str, list[_Episode]] = defaultdict(list)
         for episode in episodes:
             if field in episode.fields:
@@ -132,7 +150,15 @@ def _arm(name: str, record: Mapping[str, Any], episodes: Sequence[_Episode]) -> 
         backbone=record["backbone_name"],
         model=record["backbone"]["model"],
         benchmark=record["benchmark"],
+        revision=record["revision"],
         language_model=record["language_model"],
+        official=tuple(
+            sorted(
+                name
+                for name, row in labels.items()
+                if (row["scorer"], row["version"]) == (official.NAME, official.VERSION)
+            )
+        ),
         figures=_figures(episodes),
         by=by,
     )
@@ -140,13 +166,20 @@ def _arm(name: str, record: Mapping[str, Any], episodes: Sequence[_Episode]) -> 
 
 def _figures(episodes: Sequence[_Episode]) -> Figures:
     done = [episode.done for episode in episodes if episode.done is not None]
-    metrics = dict.fromkeys(metric for episode in episodes for metric in episode.scores)
+    finished = [episode for episode in episodes if episode.done is not None]
+    metrics: dict[str, dict[str, None]] = defaultdict(dict)
+    for episode in episodes:
+        for scorer, values in episode.scores.items():
+            metrics[scorer] |= dict.fromkeys(values)
     return Figures(
         planned=len(episodes),
         done=len(done),
         owed=len(episodes) - len(done),
         statuses=dict(sorted(Counter(row["status"] for row in done).items())),
-        rates={metric: _rate([e for e in episodes if e.done is not None], metric) for metric in metrics},
+        rates={
+            scorer: {metric: _rate(finished, scorer, metric) for metric in names}
+            for scorer, names in metrics.items()
+        },
         median_turns=statistics.median(row["turns"] for row in done) if done else None,
         prompt_tokens=sum(row["prompt_tokens"] or 0 for row in done),
         cached_tokens=sum(row["cached_tokens"] or 0 for row in done),
@@ -155,11 +188,11 @@ def _figures(episodes: Sequence[_Episode]) -> Figures:
     )
 
 
-def _rate(episodes: Sequence[_Episode], metric: str) -> Rate:
+def _rate(episodes: Sequence[_Episode], scorer: str, metric: str) -> Rate:
     seeds: dict[int, list[float]] = defaultdict(list)
     unscored = 0
     for episode in episodes:
-        value = episode.scores.get(metric)
+        value = episode.scores.get(scorer, {}).get(metric)
         if value is None:
             unscored += 1
         else:

@@ -1,4 +1,4 @@
-"""The backbones' configuration: which model, how it samples, and how it is served."""
+"""The configuration of served models: which one, how it samples, how it is served; and which one judges."""
 
 from __future__ import annotations
 
@@ -124,3 +124,24 @@ class EmbeddedConfig:
     n_ctx: int = 8_192
     threads: int = 1
     startup_timeout: float = 120.0
+
+
+@dataclass
+class JudgeConfig:
+    """The served model that judges answers which no rule can compare; `model=null` judges nothing.
+
+    Each answer is judged `repeats` times, `concurrency` requests at a time over all `urls` (to `/v1`). The
+    API key is read from the environment variable that `api_key_env` names. Where more than the share
+    `max_unscored` of the episodes got no verdict, scoring ends with exit status 1.
+    """
+
+    name: str = "none"
+    model: str | None = None
+    urls: list[str] = field(default_factory=list)
+    api_key_env: str | None = None
+    repeats: int = 3
+    concurrency: int = 16
+    max_unscored: float = 0.05
+    max_tokens: int = 4_096
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    client: ClientConfig = field(default_factory=ClientConfig)

@@ -1,7 +1,11 @@
-"""Rows of question files, CSV or JSON Lines, checked as they are read: errors name file, row and column."""
+"""Rows of question files, checked as they are read: errors name file, row and column.
+
+CSV, JSON Lines and Parquet: whatever the file, a row is the same.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +16,15 @@ import orjson
 
 from pipeline.errors import BenchmarkError
 
+_FEW = 8
+"""Rows of a Parquet file that are held at a time: a row may hold a book."""
+
 
 @dataclass(frozen=True)
 class Row:
     """A row's cells by column, and where it stands: `FILE, row 2 (ending at line 3)`. Rows count from 1.
 
-    A CSV file's cells are text, or None where a row is shorter than the header; JSON's are any JSON value.
+    A CSV file's cells are text, or None where a row is shorter than the header; others' are any value.
     """
 
     place: str
@@ -52,7 +59,7 @@ def csv_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
     Raises `BenchmarkError`: the file can't be read, is no UTF-8 CSV, has no rows or lacks a `needed` column;
     a needed cell is blank, a `key` occurs twice, or a row has more cells than columns.
     """
-    yield from _checked(path, _csv(path, needed), needed, key)
+    yield from checked(path, _csv(path, needed), needed, key)
 
 
 def json_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
@@ -60,7 +67,12 @@ def json_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
 
     Raises `BenchmarkError` as `csv_rows` does. A needed cell may be any JSON value but null and blank text.
     """
-    yield from _checked(path, _json(path), needed, key)
+    yield from checked(path, _json(path), needed, key)
+
+
+def parquet_rows(path: Path, needed: Sequence[str], key: str | None = None) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, a few at a time. Raises `BenchmarkError` as `csv_rows` does."""
+    yield from checked(path, _parquet(path, needed), needed, key)
 
 
 def unreadable(path: Path, error: OSError) -> BenchmarkError:
@@ -91,6 +103,8 @@ def _check_header(path: Path, header: Sequence[str], needed: Sequence[str]) -> N
     if missing := [column for column in needed if column not in header]:
         found = ", ".join(header) or "none"
         raise BenchmarkError(f"{path}, row 0: missing column {', '.join(missing)}; the header has: {found}")
+    if twice := [column for column in header if column.strip() and header.count(column) > 1]:
+        raise BenchmarkError(f"{path}, row 0: column {twice[0]} is there twice; rename or drop one")
 
 
 def _json(path: Path) -> Iterator[Row]:
@@ -98,6 +112,7 @@ def _json(path: Path) -> Iterator[Row]:
     try:
         with path.open("rb") as file:
             for line_number, line in enumerate(file, start=1):
+                line = line.removeprefix(codecs.BOM_UTF8) if line_number == 1 else line
                 if not line.strip():
                     continue
                 number += 1
@@ -116,17 +131,39 @@ def _json_row(place: str, line: bytes) -> Row:
     return Row(place, cells)
 
 
-def _checked(path: Path, rows: Iterator[Row], needed: Sequence[str], key: str) -> Iterator[Row]:
-    """Refuse blank cells and a key that an earlier row has: they would be scored as wrong answers."""
+def _parquet(path: Path, needed: Sequence[str]) -> Iterator[Row]:
+    import pyarrow as pa  # slow to import, and most question files are others
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with path.open("rb") as opened, pq.ParquetFile(opened) as file:
+            _check_header(path, file.schema_arrow.names, needed)
+            batches = file.iter_batches(batch_size=_FEW)
+            for number, cells in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
+                yield Row(f"{path}, row {number}", cells)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise BenchmarkError(f"{path} is no Parquet file, after row {number}: {error}") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def checked(path: Path, rows: Iterator[Row], needed: Sequence[str], key: str | None) -> Iterator[Row]:
+    """Yield the rows of `path`, refused where a needed cell is blank, or a key is an earlier row's.
+
+    Such a row would be scored as a wrong answer. Raises `BenchmarkError`, also if there is no row.
+    """
     seen: dict[str, int] = {}
+    number = 0
     for number, row in enumerate(rows, start=1):
         for column in needed:
             if row.blank(column):
                 raise row.error(column, "empty")
-        name = str(row.cells[key])
-        if name in seen:
-            raise row.error(key, f"{name!r} is that of row {seen[name]} too")
-        seen[name] = number
+        if key is not None:
+            name = str(row.cells[key])
+            if name in seen:
+                raise row.error(key, f"{name!r} is that of row {seen[name]} too")
+            seen[name] = number
         yield row
-    if not seen:
+    if not number:
         raise BenchmarkError(f"{path} has no questions")

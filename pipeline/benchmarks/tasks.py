@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pipeline.protocols import TaskView
 
@@ -60,7 +61,8 @@ class Benchmark:
 
     `scorers` are import paths: the official one first, then those that are reported beside it. `breakdowns`
     are the fields of its tasks by which results are shown. `revision` says how the data differ from the
-    published ones, where the user allowed that.
+    published ones, where the user allowed that; `origins` are the places on the hub, each at its commit,
+    that they were fetched from; `parameters` are what generated data were made with.
     """
 
     name: str
@@ -69,3 +71,5 @@ class Benchmark:
     scorers: tuple[str, ...]
     breakdowns: tuple[str, ...] = ()
     revision: str | None = None
+    origins: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)

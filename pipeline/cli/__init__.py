@@ -25,6 +25,7 @@ VERBS = {
     "index": "build the index of a folder of documents, or look it up",
     "search": "search a folder of documents as an agent would",
     "ledgerqa": "generate documents with questions, gold answers and gold evidence",
+    "plant": "episodes whose truth is known, to calibrate a judge with",
     "doctor": "what works on this machine, and how to mend what doesn't",
 }
 OWED, UNUSABLE = 1, 2

@@ -13,6 +13,15 @@ def add_overrides(parser: ArgumentParser, composed: bool = True) -> None:
     parser.add_argument(
         "overrides", nargs="*", metavar="KEY=VALUE", help="configuration, e.g. harness.budget.turns=20"
     )
+    add_config_dirs(parser)
+    if composed:
+        parser.add_argument(
+            "--cfg", choices=["job"], help="print the resolved configuration as YAML, and do nothing else"
+        )
+
+
+def add_config_dirs(parser: ArgumentParser) -> None:
+    """Add `--config-dir DIR`, as often as one likes."""
     parser.add_argument(
         "--config-dir",
         dest="config_dirs",
@@ -22,10 +31,6 @@ def add_overrides(parser: ArgumentParser, composed: bool = True) -> None:
         metavar="DIR",
         help="search this folder for options of config groups, too",
     )
-    if composed:
-        parser.add_argument(
-            "--cfg", choices=["job"], help="print the resolved configuration as YAML, and do nothing else"
-        )
 
 
 def add_json(parser: ArgumentParser) -> None:
@@ -41,7 +46,7 @@ def add_documents(parser: ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="DIR",
-        help="a folder; all text files below it are documents (repeat it for several)",
+        help="a folder; all text, PDF and HTML files below it are documents (repeat it for several)",
     )
 
 

@@ -6,7 +6,8 @@ examples:
   longharness evaluate experiment=quickstart --dry-run
 
 The same command again does what is owed and nothing else; run=NAME with one more seed or arm extends that
-run. Ctrl-C stops it: what was recorded is kept. Exit status 1: an episode is owed, or its replay differs.
+run. Ctrl-C stops it: what was recorded is kept. Exit status 1: an episode is owed or its replay differs, a
+scorer failed, or more answers than judge.max_unscored allows (a share, 0.05) got no score.
 """
 
 from __future__ import annotations
@@ -44,16 +45,23 @@ def run(arguments: Namespace) -> int:
 
 
 def evaluate(spec: RunSpec, json: bool) -> int:
-    """Run what is owed of `spec`, score the run and print its summary; 1 if something is owed or differs."""
-    from pipeline.analysis import as_json, score, screen, summary, write
+    """Run what is owed of `spec`, score the run and print its summary; 1 if something is owed or failed."""
+    from pipeline.analysis import as_json, check_judge, score, screen, summary, write
+    from pipeline.cli import score as scoring
+    from pipeline.cli.progress import StageProgress
+    from pipeline.runs.folder import RunFolder
+    from pipeline.runs.lease import Lease
     from pipeline.runs.progress import Progress, shown
     from pipeline.runs.run import run as run_spec
 
+    check_judge(spec.judge)
     with shown(Progress()) as progress:
         result = run_spec(spec, progress)
-    score(result.folder)
-    found = summary(result.folder)
-    write(found, result.folder)
+    with Lease(RunFolder(result.folder)):
+        with StageProgress() as stages:
+            scored = score(result.folder, judge=spec.judge, shown=stages)
+        found = summary(result.folder)
+        write(found, result.folder)
     if json:
         print_json(as_json(found))
     else:
@@ -61,15 +69,16 @@ def evaluate(spec: RunSpec, json: bool) -> int:
 
         Console().print(screen(found))
         print(f"{result.folder}: tables, results and journal")
-    for note in _notes(result):
+    for note in (*_notes(result), *scoring.notes(scored, spec.judge.max_unscored)):
         print(f"longharness evaluate: {note}", file=sys.stderr)
-    return 0 if result.complete else 1
+    return 1 if scored.errors or scored.lacking(spec.judge.max_unscored) or not result.complete else 0
 
 
 def dry_run(spec: RunSpec, json: bool) -> int:
     """Print what `spec` would run: per arm, its episodes and the most that they may read and write."""
+    from pipeline.runs.library import Library
     from pipeline.runs.progress import Progress, shown
-    from pipeline.runs.run import Library, plan_run
+    from pipeline.runs.run import plan_run
 
     with shown(Progress()) as progress:
         library = Library(progress)
@@ -78,14 +87,13 @@ def dry_run(spec: RunSpec, json: bool) -> int:
     facts: list[dict[str, Any]] = []
     for name, arm in plan.arms.items():
         episodes = len(arm.tasks) * len(spec.seeds)
-        corpora = [library.corpora[fingerprint] for fingerprint in set(arm.record["corpora"].values())]
         facts.append(
             {
                 "arm": name,
                 "tasks": len(arm.tasks),
                 "seeds": len(spec.seeds),
                 "episodes": episodes,
-                "documents": sum(len(corpus.document_ids) for corpus in corpora),
+                "documents": sum(library.documents[corpus] for corpus in set(arm.record["corpora"].values())),
                 **_at_most(arm.spec.harness, arm.spec.backbone.max_tokens, episodes),
             }
         )

@@ -28,13 +28,15 @@ def run(arguments: Namespace) -> int:
     """Build or open the corpus and print its size and place."""
     from pipeline.config import compose_harness
     from pipeline.corpus import build
+    from pipeline.corpus.conversion import readable
     from pipeline.paths import cache_dir
 
     config = compose_harness(arguments.overrides, arguments.config_dirs).corpus
     cache = cache_dir() / "corpora"
     started = time.perf_counter()
     with StageProgress() as progress:
-        corpus = build(arguments.documents, config, cache, progress)
+        folders = readable(arguments.documents, cache_dir(), progress)
+        corpus = build(folders, config, cache, progress)
     lengths = [corpus.length(n) for n in range(len(corpus.document_ids))]
     facts = {
         "fingerprint": corpus.fingerprint,

@@ -3,9 +3,12 @@
 examples:
   longharness ledgerqa data/ledgerqa
   longharness ledgerqa data/large benchmark.tokens=10000000 benchmark.seed=7 benchmark.questions_per_kind=50
+  longharness ledgerqa data/hard benchmark.distractors=3 benchmark.late_percent=15 benchmark.noise_percent=5
+  longharness ledgerqa data/lists 'benchmark.kinds=[list,calendar]' benchmark.operands=8
   longharness evaluate benchmark=ledgerqa benchmark.folder=data/ledgerqa
 
-The same values give the same bytes. A run with benchmark=ledgerqa generates what it needs by itself.
+The same values give the same bytes. A run with benchmark=ledgerqa generates what it needs by itself; one with
+benchmark.folder checks every file and records the folder's own parameters.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ def run(arguments: Namespace) -> int:
     """Search and print the hits."""
     from pipeline.config import compose_harness
     from pipeline.corpus import build
+    from pipeline.corpus.conversion import readable
     from pipeline.paths import cache_dir
 
     config = compose_harness(arguments.overrides, arguments.config_dirs)
@@ -41,7 +42,8 @@ def run(arguments: Namespace) -> int:
     if not 1 <= top_k <= 50:
         raise ConfigError(f"--top-k {top_k}: give a number from 1 to 50")
     with StageProgress() as progress:
-        corpus = build(arguments.documents, config.corpus, cache_dir() / "corpora", progress)
+        folders = readable(arguments.documents, cache_dir(), progress)
+        corpus = build(folders, config.corpus, cache_dir() / "corpora", progress)
     if arguments.within and not len(corpus.matching(arguments.within)):
         raise ConfigError(f"--in {' '.join(arguments.within)}: no document's id matches")
     found = corpus.search(arguments.query, documents=arguments.within, top_k=top_k, order=arguments.order)

@@ -58,13 +58,15 @@ def run(arguments: Namespace) -> int:
     replies = read_replies(arguments.responses)
 
     from pipeline.corpus import build
+    from pipeline.corpus.conversion import readable
     from pipeline.harness.config import check
     from pipeline.harness.environment import Environment
     from pipeline.harness.replay import turns
+    from pipeline.paths import cache_dir
     from pipeline.protocols import AnswerFormat, TaskView
 
     check(config.harness)
-    corpus = build(arguments.documents, config.corpus, None)
+    corpus = build(readable(arguments.documents, cache_dir()), config.corpus, None)
     task = TaskView("trace", "", AnswerFormat(config.task.answer_format.value))
     print_turns(turns(Environment(config.harness, corpus, task), replies), arguments)
     return 0

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pipeline.backbone.config import JudgeConfig
     from pipeline.config.trace import TraceConfig
     from pipeline.runs.spec import RunSpec
 
-__all__ = ["compose_harness", "resolve"]
+__all__ = ["compose_harness", "compose_judge", "resolve"]
 
 
 def compose_harness(overrides: Sequence[str] = (), config_dirs: Sequence[Path] = ()) -> TraceConfig:
@@ -21,6 +22,19 @@ def compose_harness(overrides: Sequence[str] = (), config_dirs: Sequence[Path] =
     from pipeline.config.trace import compose_trace
 
     return compose_trace(overrides, config_dirs)
+
+
+def compose_judge(
+    stored: Path | None, overrides: Sequence[str] = (), config_dirs: Sequence[Path] = ()
+) -> JudgeConfig:
+    """Compose the judge from overrides such as `judge=gpt` or `judge.repeats=1`.
+
+    Without `judge=…` they change the judge of a run's `stored` configuration; without that there is none.
+    Raises `ConfigError` for what can't be composed, and for an override of anything else.
+    """
+    from pipeline.config.judge import compose
+
+    return compose(stored, overrides, config_dirs)
 
 
 def resolve(overrides: Sequence[str] = (), config_dirs: Sequence[Path] = ()) -> RunSpec:

@@ -14,6 +14,7 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from pipeline.backbone.config import JudgeConfig
 from pipeline.config.compose import (
     LISTED,
     Composed,
@@ -34,6 +35,7 @@ from pipeline.runs.spec import ArmSpec, RunSpec
 
 PLUGINS = ("harness", "serving", "benchmark")
 OWN = ("harness", "corpus", "tasks", "cluster", "actors")
+SERVED = ("backbone", "judge")
 MOST_SEEDS, MOST_BYTES = 10_000, 200  # of one run, of its name: a folder's name has 255 at most
 OF_ARM = (*LISTED, "serving", "corpus", "tasks")
 
@@ -173,7 +175,7 @@ def objects(config: DictConfig, key: str) -> Any:
     if missing := OmegaConf.missing_keys(node):
         names = " ".join(f"{name}=…" for name in sorted(missing))
         raise ConfigError(f"{key} needs values that only you can give: {names}")
-    if key in OWN or key == "backbone":
+    if key in OWN or key in SERVED:
         plain = OmegaConf.to_container(node, resolve=True)
         assert isinstance(plain, dict)
         plain.pop("sampling", None)  # is the server's: a penalty may be negative
@@ -191,9 +193,30 @@ def run_spec(root: Composed, arms: Sequence[Composed], named: Sequence[str]) -> 
     subject = root.choices.get("experiment") or "+".join(dict.fromkeys(a.benchmark_name for a in specs))
     name = config.run or f"{subject}-{digest}"
     check_name(name)
-    where = {"run": name, "root": config.root, **shown(config, ("cluster", "actors"))}
+    where = {"run": name, "root": config.root, **shown(config, ("cluster", "actors", "judge"))}
     cluster, actors = objects(config, "cluster"), objects(config, "actors")
-    return RunSpec(name, Path(config.root), specs, chosen, cluster, actors, {**where, **contents})
+    judge = judge_config(config)
+    return RunSpec(name, Path(config.root), specs, chosen, cluster, actors, {**where, **contents}, judge)
+
+
+def judge_config(config: DictConfig) -> JudgeConfig:
+    """Return the judge of a composed configuration. Raises `ConfigError` for a value out of range."""
+    judge: JudgeConfig = objects(config, "judge")
+    for key, value in (
+        ("repeats", judge.repeats),
+        ("concurrency", judge.concurrency),
+        ("max_tokens", judge.max_tokens),
+        ("client.attempts", judge.client.attempts),
+    ):
+        if value < 1:
+            raise ConfigError(f"judge.{key}={value} is too small: 1 is the least")
+    if judge.max_unscored > 1:
+        raise ConfigError(f"judge.max_unscored={judge.max_unscored}: it is a share, from 0 to 1")
+    if judge.model is not None and not judge.urls:
+        raise ConfigError(
+            "judge.urls is empty: give the server's base URL, e.g. judge.urls=[http://HOST:8000/v1]"
+        )
+    return judge
 
 
 def check_name(name: str) -> None:

@@ -22,7 +22,7 @@ from pipeline.config.messages import failed_composition, unknown_key, unreadable
 from pipeline.errors import ConfigError
 
 LISTED = ("harness", "backbone", "benchmark")
-GROUPS = (*LISTED, "serving", "cluster", "experiment")
+GROUPS = (*LISTED, "serving", "cluster", "judge", "experiment")
 
 
 @dataclass(frozen=True)

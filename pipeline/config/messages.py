@@ -38,7 +38,8 @@ def unknown_key(key: str, config: DictConfig, where: str) -> ConfigError:
     siblings = [k.rpartition(".")[2] for k in known if k.rpartition(".")[0] == parent]
     dot = f"{parent}." if parent else ""
     close = [f"{dot}{name}" for name in get_close_matches(last, siblings, n=1, cutoff=0.7)]
-    close = close or [k for k in known if k.rpartition(".")[2] == last][:1]
+    # The judge's keys are namesakes of a backbone's and its serving's, and never meant by these.
+    close = close or [k for k in known if k.rpartition(".")[2] == last and not k.startswith("judge.")][:1]
     if close:
         hint = f"; nearest: {close[0]}"
     elif siblings and parent:

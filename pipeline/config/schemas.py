@@ -7,9 +7,18 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from pipeline.backbone.config import BackboneConfig, EmbeddedConfig, EndpointConfig, ProcessConfig
+from pipeline.backbone.config import (
+    BackboneConfig,
+    EmbeddedConfig,
+    EndpointConfig,
+    JudgeConfig,
+    ProcessConfig,
+)
 from pipeline.backbone.serving.config import ScriptedConfig, VLLMConfig
+from pipeline.benchmarks.aa_lcr.config import AALCRConfig
+from pipeline.benchmarks.custom import CustomConfig
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
+from pipeline.benchmarks.longbench_v2.config import LongBenchV2Config
 from pipeline.benchmarks.officeqa import OfficeQAConfig
 from pipeline.corpus.config import CorpusConfig
 from pipeline.harness.config import HarnessConfig
@@ -43,6 +52,7 @@ class RunConfig:
     tasks: TasksConfig = field(default_factory=TasksConfig)
     cluster: ClusterConfig = field(default_factory=ClusterConfig)
     actors: ActorsConfig = field(default_factory=ActorsConfig)
+    judge: Any = MISSING
     seeds: Any = 1
     arms: list[ArmConfig] = field(default_factory=list)
     run: str | None = None
@@ -65,6 +75,11 @@ def run_schemas() -> dict[str, Any]:
         "vllm": VLLMConfig,
         "scripted": ScriptedConfig(script=MISSING),
         "ledgerqa": LedgerQAConfig,
+        "aa_lcr": AALCRConfig,
+        "longbench_v2": LongBenchV2Config,
+        "custom": CustomConfig,
         "officeqa": OfficeQAConfig(documents=MISSING),
         "cluster": ClusterConfig,
+        "no_judge": JudgeConfig,
+        "judge": JudgeConfig(model=MISSING, urls=MISSING),
     }

@@ -13,6 +13,7 @@ from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
+from weakref import proxy
 
 import numpy as np
 
@@ -45,8 +46,9 @@ class Corpus:
         self.config = _config(meta["config"])
         self._documents = Documents(self._arrays)
         self._searcher = Searcher(self._arrays, self.config.index, len(self._arrays["passage_starts"]))
-        self._matching = lru_cache(maxsize=64)(self._match)
-        self._outline = lru_cache(maxsize=4)(self._draw_outline)
+        own: Corpus = proxy(self)  # the caches must not keep it, and its files, alive
+        self._matching = lru_cache(maxsize=64)(lambda patterns: own._match(patterns))
+        self._outline = lru_cache(maxsize=4)(lambda tokens: own._draw_outline(tokens))
 
     @classmethod
     def attach(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Corpus:

@@ -62,17 +62,24 @@ def _write(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], folder: Pa
     (folder / _META).write_bytes(orjson.dumps({**meta, "arrays": listed}))
 
 
+class Damaged(CorpusError):
+    """A saved corpus is not whole: what can be made again in its place."""
+
+
 def load(path: Path) -> tuple[Arrays, Meta]:
-    """Return a saved corpus' arrays, memory-mapped, and its meta. Raises `CorpusError` if it is damaged."""
+    """Return a saved corpus' arrays, memory-mapped, and its meta.
+
+    Raises `Damaged` if it isn't whole, and `CorpusError` if it can't be read now: too many open files, say.
+    """
     try:
         meta = orjson.loads((path / _META).read_bytes())
         listed = meta.pop("arrays")
         arrays = {name: _mapped(_file(path, name), *described) for name, described in listed.items()}
         return arrays, meta
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CorpusError(
-            f"{str(path)!r} holds no whole corpus ({error}): delete it and build again"
-        ) from error
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"{str(path)!r} holds no whole corpus ({error}): delete it and build again") from error
+    except OSError as error:
+        raise CorpusError(f"corpus {str(path)!r} can't be read: {error.strerror or error}") from error
 
 
 def _mapped(file: Path, dtype: str, shape: list[int], size: int) -> np.ndarray:
@@ -121,7 +128,7 @@ def _opened(path: Path, fingerprint: str) -> tuple[Arrays, Meta] | None:
         return None
     try:
         arrays, meta = load(path)
-    except CorpusError:
+    except Damaged:
         return None
     return (arrays, meta) if meta["fingerprint"] == fingerprint else None
 

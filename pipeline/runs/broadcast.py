@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,14 +26,15 @@ class CorpusHandle:
 class Broadcast:
     """The driver's side: puts a corpus when an episode first needs it, and lets it go after the last."""
 
-    def __init__(self, corpora: Mapping[str, Corpus]) -> None:
-        self._corpora = corpora
+    def __init__(self, corpus: Callable[[str], Corpus]) -> None:
+        """`corpus` opens the corpus of a fingerprint."""
+        self._corpus = corpus
         self._handles: dict[str, CorpusHandle] = {}
 
     def handle(self, fingerprint: str) -> CorpusHandle:
         """Return the corpus' handle, after putting it if it is not in the store."""
         if fingerprint not in self._handles:
-            corpus = self._corpora[fingerprint]
+            corpus = self._corpus(fingerprint)
             self._handles[fingerprint] = CorpusHandle(fingerprint, ray.put((corpus.arrays(), corpus.meta())))
         return self._handles[fingerprint]
 

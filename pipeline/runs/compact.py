@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import ray
 from pipeline.corpus import Corpus
 from pipeline.errors import ReplayMismatch
 from pipeline.plugins import locate
+from pipeline.protocols import Harness
 from pipeline.runs import journal, tables
 from pipeline.runs.broadcast import CorpusHandle
 from pipeline.runs.folder import RunFolder
@@ -49,18 +50,28 @@ def compact(
     folder: Path, batch: Sequence[Finished], harnesses: Mapping[str, Any], handles: Mapping[str, CorpusHandle]
 ) -> Compacted:
     """Replay `batch` and write its parts, in a Ray worker. `harnesses` are configs by arm."""
-    run = RunFolder(folder)
     built = {arm: locate(config._target_)(config) for arm, config in harnesses.items()}
+    return compacted(folder, batch, built, lambda name: Corpus.attach(*ray.get(handles[name].stored)))
+
+
+def compacted(
+    folder: Path,
+    batch: Sequence[Finished],
+    harnesses: Mapping[str, Harness],
+    open_corpus: Callable[[str], Corpus],
+) -> Compacted:
+    """Replay `batch` and write its parts. `open_corpus` gives the corpus of a fingerprint."""
+    run = RunFolder(folder)
     done = Compacted()
     made: list[Rows] = []
     corpus: tuple[str, Corpus] | None = None
     for item in sorted(batch, key=lambda item: str(item.planned["corpus"])):
         fingerprint = item.planned["corpus"]
         if corpus is None or corpus[0] != fingerprint:
-            corpus = (fingerprint, Corpus.attach(*ray.get(handles[fingerprint].stored)))
+            corpus = (fingerprint, open_corpus(fingerprint))
         record = journal.load(run.journal, item.attempt)
         try:
-            trace = rebuild(built[item.planned["arm"]], task_view(item.planned), corpus[1], record)
+            trace = rebuild(harnesses[item.planned["arm"]], task_view(item.planned), corpus[1], record)
         except ReplayMismatch as mismatch:
             done.mismatches[item.attempt.episode] = str(mismatch)
             continue

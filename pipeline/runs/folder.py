@@ -51,9 +51,24 @@ class RunFolder:
         return self.path / "gold.parquet"
 
     @property
+    def planted(self) -> Path:
+        """`planted.parquet`: the truth of planted episodes, for the driver only; other runs have none."""
+        return self.path / "planted.parquet"
+
+    @property
+    def transcripts(self) -> Path:
+        """`transcripts/ARM/TASK-SEED.jsonl`: planted episodes in the form of an arm that keeps no journal."""
+        return self.path / "transcripts"
+
+    @property
     def journal(self) -> Path:
         """`journal/`: one append-only segment for each incarnation of an actor."""
         return self.path / "journal"
+
+    @property
+    def judgements(self) -> Path:
+        """`judgements.jsonl`: what judges replied, as it came; appended to by whoever scores."""
+        return self.path / "judgements.jsonl"
 
     @property
     def tables(self) -> Path:

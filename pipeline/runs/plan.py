@@ -151,6 +151,8 @@ def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> Pl
         "scorers": list(benchmark.scorers),
         "breakdowns": list(benchmark.breakdowns),
         "revision": benchmark.revision,
+        "origins": list(benchmark.origins),
+        "parameters": dict(benchmark.parameters),
         "prompt_sha256": harness.prompt_sha256,
         "config_sha256": hashlib.sha256(_canonical(identity)).hexdigest(),
         "corpora": fingerprints,

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.corpus import Corpus, build
-from pipeline.corpus.config import CorpusConfig
-from pipeline.errors import CorpusError, ReplayMismatch, RunError
+from pipeline.corpus import Corpus
+from pipeline.errors import ReplayMismatch, RunError
 from pipeline.harness import Reply, Trace
-from pipeline.paths import cache_dir
 from pipeline.plugins import locate
 from pipeline.protocols import Harness, Outcome, TaskView
 from pipeline.runs import journal, tables
 from pipeline.runs.folder import RunFolder
 from pipeline.runs.freeze import thawed
 from pipeline.runs.journal import RecordedEpisode
+from pipeline.runs.library import Library
 from pipeline.runs.plan import task_view
 
 
@@ -84,7 +83,7 @@ class _Run:
         self._journal = run.journal
         self._attempts = accepted_attempts(folder, journal.scan(run.journal))
         self._harnesses = {name: harness(arm["harness"]) for name, arm in record["arms"].items()}
-        self._corpora = _Corpora(record["corpora"])
+        self._corpora = Library(records=record["corpora"])
 
     def recorded(self, row: Mapping[str, Any]) -> RecordedEpisode | None:
         """Return what was recorded of a planned episode; None if it has no result yet."""
@@ -145,33 +144,6 @@ def harness(record: Mapping[str, Any]) -> Harness:
         return made
     except Exception as error:  # whatever a plug-in of another version does with the record
         raise RunError(f"run.json: the harness {record.get('_type_')} can't be rebuilt: {error}") from error
-
-
-class _Corpora:
-    """The run's corpora, opened one at a time: the plan is in order of corpus."""
-
-    def __init__(self, records: Mapping[str, Any]) -> None:
-        self._records = records
-        self._open: tuple[str, Corpus] | None = None
-
-    def get(self, fingerprint: str) -> Corpus:
-        if self._open is None or self._open[0] != fingerprint:
-            self._open = (fingerprint, _corpus(fingerprint, self._records[fingerprint]))
-        return self._open[1]
-
-
-def _corpus(fingerprint: str, record: Mapping[str, Any]) -> Corpus:
-    cache = cache_dir() / "corpora"
-    if (cache / fingerprint).is_dir():
-        return Corpus.open(cache / fingerprint)
-    config: CorpusConfig = thawed(record["config"])
-    corpus = build([Path(folder) for folder in record["folders"]], config, cache)
-    if corpus.fingerprint != fingerprint:
-        raise CorpusError(
-            f"the documents in {', '.join(record['folders'])} have changed since the run: corpus "
-            f"{corpus.fingerprint}, recorded {fingerprint}. Restore them to replay it"
-        )
-    return corpus
 
 
 def _facts(outcome: Outcome | None) -> Any:

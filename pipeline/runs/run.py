@@ -11,17 +11,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 from omegaconf import OmegaConf
 
 from pipeline.backbone.serving import Endpoint
-from pipeline.benchmarks.tasks import CorpusSource
-from pipeline.corpus import Corpus, build
-from pipeline.corpus.config import CorpusConfig
 from pipeline.errors import ConfigError, RunError
-from pipeline.paths import cache_dir
 from pipeline.plugins import locate
 from pipeline.runs import journal, tables
 from pipeline.runs.actors import ArmRuntime
@@ -30,8 +25,9 @@ from pipeline.runs.cluster import connected
 from pipeline.runs.compact import Finished
 from pipeline.runs.driver import Driver, Tally
 from pipeline.runs.folder import SCHEMA_VERSION, RunFolder, versions, write_atomically
-from pipeline.runs.freeze import frozen, plain
+from pipeline.runs.freeze import plain
 from pipeline.runs.lease import Lease, refuse_if_held
+from pipeline.runs.library import Library
 from pipeline.runs.plan import Plan, make_plan, store
 from pipeline.runs.progress import Progress
 from pipeline.runs.queue import Queue, Work
@@ -78,7 +74,7 @@ def run(spec: RunSpec, progress: Progress | None = None) -> RunResult:
     plan = plan_run(spec, library)
     folder.create()
     with Lease(folder) as lease, _logged(folder):
-        _store(folder, spec, plan, library)
+        store_run(folder, spec, plan, library)
         tables.prune(folder.path)
         return _Invocation(spec, folder, plan, library, lease, progress).result()
 
@@ -87,37 +83,6 @@ def plan_run(spec: RunSpec, library: Library) -> Plan:
     """Check `spec` and plan it. Raises `UnusableInput`."""
     _check(spec)
     return make_plan(spec, library.open)
-
-
-class Library:
-    """The corpora of a run, each opened once, by fingerprint; built where the cache has none."""
-
-    def __init__(self, progress: Progress | None = None) -> None:
-        self._progress = progress or Progress()
-        self._opened: dict[bytes, Corpus] = {}
-        self.corpora: dict[str, Corpus] = {}
-        self.records: dict[str, dict[str, Any]] = {}
-
-    def open(self, source: CorpusSource, config: CorpusConfig) -> Corpus:
-        """Return the corpus of `source`. Raises `CorpusError`."""
-        folders = [str(folder.absolute()) for folder in source.folders]
-        key = orjson.dumps([folders, plain(config)])
-        if key not in self._opened:
-            corpus = build(source.folders, config, cache_dir() / "corpora", self._show(source.id))
-            self._opened[key] = corpus
-            self.corpora[corpus.fingerprint] = corpus
-            self.records[corpus.fingerprint] = {
-                "id": source.id,
-                "folders": folders,
-                "config": frozen(config),
-            }
-        return self._opened[key]
-
-    def _show(self, name: str) -> Any:
-        def show(stage: str, done: int, total: int) -> None:
-            self._progress.stage = f"corpus {name}: {stage} {done:,}/{total:,}"
-
-        return show
 
 
 class _Invocation:
@@ -175,7 +140,7 @@ class _Invocation:
                         self._folder,
                         cluster,
                         self._lease,
-                        Broadcast(self._library.corpora),
+                        Broadcast(self._library.get),
                         {name: arm.spec.harness for name, arm in self._plan.arms.items()},
                         self._progress,
                     )
@@ -241,7 +206,7 @@ def _check(spec: RunSpec) -> None:
         raise ConfigError(f"actors.cpus is {actors.cpus}: give a positive number")
 
 
-def _store(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> None:
+def store_run(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> None:
     """Merge the plan into the folder; a new one gets its `run.json`."""
     if folder.record.exists():
         record = folder.read_record()

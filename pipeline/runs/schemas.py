@@ -66,6 +66,21 @@ GOLD = _table(
     ("tolerance", pa.float64(), "the question's own relative tolerance"),
 )
 
+PLANTED = _table(
+    "planted",
+    EPISODE_ID,
+    ("task_id", pa.string(), "the task"),
+    ("arm", pa.string(), "the arm whose transcript form it has"),
+    ("seed", pa.int64(), "tells the episodes of a task and arm apart, in no order"),
+    ("fault", pa.string(), "right, unread, stale, arithmetic or form"),
+    ("e1", pa.bool_(), "the evidence was read"),
+    ("e2", pa.bool_(), "it is what was kept and used"),
+    ("e3", pa.bool_(), "the answer follows from what was used, in the form asked"),
+    ("failure_kind", pa.string(), "not_read, outdated, miscalculated, wrong_unit, …; empty for right"),
+    ("note", pa.string(), "the failure in words"),
+    ("transcript", pa.string(), "the file that holds it; null where it is in the journal and the tables"),
+)
+
 TABLES: dict[str, pa.Schema] = {
     schema.metadata[b"longharness.table"].decode(): schema
     for schema in (
@@ -179,9 +194,25 @@ TABLES: dict[str, pa.Schema] = {
             ("scorer", pa.string(), "scorer"),
             ("version", pa.string(), "its version"),
             ("params", pa.string(), "its parameters, as JSON"),
-            ("metric", pa.string(), "exact, within_5pct, …"),
-            ("value", pa.float64(), "null = unscored"),
-            ("reason", pa.string(), "why"),
+            ("metric", pa.string(), "exact, within_5%, correct, …"),
+            ("value", pa.float64(), "0 to 1; null = unscored"),
+            ("reason", pa.string(), "why it is not 1"),
+        ),
+        _table(
+            "judgements",
+            EPISODE_ID,
+            ("scorer", pa.string(), "the scorer that asked"),
+            ("repeat", pa.int32(), "from 1"),
+            ("model", pa.string(), "the judge: as the server names it, else as asked of the server"),
+            ("prompt_sha256", pa.string(), "of what it was sent: model, sampling, messages"),
+            ("verdict", pa.string(), "correct or incorrect; null if none could be read"),
+            ("reply", pa.string(), "its reply, verbatim; null if there was none"),
+            ("prompt_tokens", pa.int64(), "as the server counts them"),
+            ("cached_tokens", pa.int64(), "of these, from its prefix cache"),
+            ("completion_tokens", pa.int64(), "as the server counts them"),
+            ("seconds", pa.float64(), "wall time of the request, retries included"),
+            ("cached", pa.bool_(), "whether an equal request had been answered before: it cost nothing now"),
+            ("error", pa.string(), "why there is no verdict"),
         ),
         _table(
             "serving",
@@ -193,5 +224,5 @@ TABLES: dict[str, pa.Schema] = {
     )
 }
 
-OF_EPISODES = tuple(name for name in TABLES if name not in ("scores", "serving"))
+OF_EPISODES = tuple(name for name in TABLES if name not in ("scores", "judgements", "serving"))
 """The tables that an episode's record is made into, all in one commit."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.backbone.config import BackboneConfig
+from pipeline.backbone.config import BackboneConfig, JudgeConfig
 from pipeline.corpus.config import CorpusConfig
 from pipeline.runs.config import ActorsConfig, ClusterConfig, TasksConfig
 
@@ -34,7 +34,10 @@ class ArmSpec:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A run: arms × their tasks × seeds, in the folder `root/name`. `config` is stored with it, verbatim."""
+    """A run: arms × their tasks × seeds, in the folder `root/name`. `config` is stored with it, verbatim.
+
+    `judge` is asked once the episodes are there: no episode depends on it.
+    """
 
     name: str
     root: Path
@@ -43,3 +46,4 @@ class RunSpec:
     cluster: ClusterConfig
     actors: ActorsConfig
     config: Mapping[str, Any] = field(default_factory=dict)
+    judge: JudgeConfig = field(default_factory=JudgeConfig)

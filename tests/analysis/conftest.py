@@ -90,5 +90,8 @@ def _arm(name: str) -> dict[str, Any]:
         "backbone_name": name,
         "backbone": {"model": f"{name}-model"},
         "benchmark": "ledgerqa",
+        "scorers": [SCORER],
+        "breakdowns": ["kind", "phrasing"],
+        "revision": None,
         "language_model": name != "reference",
     }

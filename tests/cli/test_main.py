@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import VERBS, main
+from tests.corpus.conversion.pdfs import pdf
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -244,3 +245,14 @@ def test_python_m_pipeline_is_the_same_command() -> None:
     command = [sys.executable, "-m", "pipeline", "--version"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout[:14]) == (0, "longharness 0.")
+
+
+def test_index_and_search_read_pdf_and_html_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "report.pdf").write_bytes(pdf(["Outlays rose."]))
+    (folder / "page.html").write_text("<p>Receipts fell.</p>")
+    assert main(["index", "--documents", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 2
+    assert main(["search", "--documents", str(folder), "receipts", "--json"]) == 0
+    assert [hit["document"] for hit in json.loads(capsys.readouterr().out)["hits"]] == ["page.html"]

@@ -43,6 +43,7 @@ BULLETINS = LedgerQAConfig(
     tokens=300_000,
     revision_percent=0,
     errata_percent=1,
+    late_percent=0,
     restated_percent=0,
     kinds=[Kind.single],
     questions_per_kind=1,

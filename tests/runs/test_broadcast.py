@@ -58,7 +58,7 @@ def large(tmp_path: Path) -> Path:
 def test_an_actor_shares_the_memory_of_the_corpus(cluster: None, large: Path) -> None:
     corpus = build([large], CorpusConfig(), None)
     size = sum(array.nbytes for array in corpus.arrays().values())
-    broadcast = Broadcast({corpus.fingerprint: corpus})
+    broadcast = Broadcast({corpus.fingerprint: corpus}.__getitem__)
     handle = broadcast.handle(corpus.fingerprint)
     assert broadcast.handle(corpus.fingerprint) is handle
     reader = Reader.remote()
@@ -70,7 +70,7 @@ def test_an_actor_shares_the_memory_of_the_corpus(cluster: None, large: Path) ->
 
 def test_an_actor_keeps_the_corpora_that_it_used_last(cluster: None, documents: Path) -> None:
     corpora = [build([documents / "c0"], CorpusConfig(passage_tokens=size), None) for size in (64, 128, 256)]
-    broadcast = Broadcast({corpus.fingerprint: corpus for corpus in corpora})
+    broadcast = Broadcast({corpus.fingerprint: corpus for corpus in corpora}.__getitem__)
     a, b, c = (broadcast.handle(corpus.fingerprint) for corpus in corpora)
     reader = Reader.remote()
     ids = ray.get(reader.same.remote([a, b, a, c, a, b]))

@@ -7,7 +7,7 @@ from typing import Literal
 
 Aim = Literal[
     "value", "list", "sum", "difference", "percent_change", "mean", "geomean", "median", "stdev", "pstdev",
-    "ratio", "share", "max", "min", "slope", "cagr",
+    "ratio", "share", "max", "min", "slope", "cagr", "absolute",
 ]  # fmt: skip
 
 _PERCENT = r"per\s?cent(?:age)?"
@@ -35,6 +35,7 @@ _PATTERNS: tuple[tuple[Aim, tuple[str, ...]], ...] = (
     ("median", (r"\bmedian\b",)),
     ("slope", (r"\bslope\b|least[- ]squares|regression|trend line",)),
     ("cagr", (r"compound(?:ed)?\s+(?:annual\s+)?(?:rate|growth|annual)|\bCAGR\b",)),
+    ("absolute", (r"\babsolute (?:value|amount|size)|\bwithout (?:a|its|the) sign\b|\bmagnitude of\b",)),
     (
         "percent_change",
         (

@@ -20,6 +20,7 @@ _FIRST = re.compile(
     r"\n\nDocuments \((?P<count>\d+)\):\n(?P<outline>.*)",
     re.DOTALL,
 )
+_LISTED = re.compile(r"^(\S.*) \([\d.]+[kM]? tokens\)$", re.MULTILINE)
 _ACTIVE = re.compile(r"^(e\d+): (.*?)(?: \[[^\[\]]*\])?$", re.MULTILINE)
 _BUDGET = re.compile(r"^Budget: (\d+) turns?, (\d+) search(?:es)?, (\d+) read tokens left", re.MULTILINE)
 
@@ -63,11 +64,23 @@ class Conversation:
 
     question: str
     answer_format: str
+    count: int  # of documents
     outline: str
     operations: Operations
     turns: tuple[Turn, ...] = ()
     active: Mapping[str, str] = field(default_factory=dict)  # active evidence: id → statement
     budget: Budget = Budget()
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The names of all documents; none where the outline has no room for them."""
+        names = _LISTED.findall(self.outline)
+        return tuple(names) if len(names) == self.count else ()
+
+    def sent(self, operation: Json) -> Turn | None:
+        """The turn of an operation that was sent already."""
+        wanted = json.dumps(operation, sort_keys=True)
+        return next((t for t in self.turns if json.dumps(t.operation, sort_keys=True) == wanted), None)
 
 
 def parse(
@@ -89,6 +102,7 @@ def parse(
     return Conversation(
         question=first["question"],
         answer_format=first["form"],
+        count=int(first["count"]),
         outline=first["outline"],
         operations=_operations(response_format, tools, system),
         turns=tuple(_turns(spoken[1:])),

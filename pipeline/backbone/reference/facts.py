@@ -21,10 +21,9 @@ from pipeline.backbone.reference.operands import (
 )
 from pipeline.backbone.reference.question import Question
 from pipeline.backbone.reference.reading import Text
+from pipeline.backbone.reference.subjects import CODE
 from pipeline.backbone.reference.tables import Cell, Grid, Row, grids
 from pipeline.backbone.reference.words import Period, document_period, stems
-
-_CODE = re.compile(r"\b[A-Z]{1,6}-\d+\b")
 
 
 @dataclass(frozen=True)
@@ -198,7 +197,7 @@ def _note_facts(grid: Grid, asked: Sequence[Operand], text: Text) -> list[Fact]:
 
 def _about(note: Correction, grid: Grid) -> bool:
     """Whether a note is about a table: it has the words of its title, and no other table's number."""
-    named, own = set(_CODE.findall(note.note)), set(_CODE.findall(grid.title))
+    named, own = set(CODE.findall(note.note)), set(CODE.findall(grid.title))
     if named and own:
         return bool(named & own)
     return set(series_key(grid.title)) - {"table"} <= set(stems(note.note))
@@ -206,11 +205,13 @@ def _about(note: Correction, grid: Grid) -> bool:
 
 def _corrects(note: Correction, operand: Operand, grid: Grid) -> bool:
     """Whether a clause of a note names the operand's column; `total` there is the total's own correction."""
-    label = set(stems(_label(operand, grid)))
-    clause = set(stems(note.clause))
-    if "total" in clause and "total" not in label:
-        return False
-    return bool(label) and label <= clause
+    label, title = set(stems(_label(operand, grid))), set(series_key(grid.title))
+    quoted = [set(stems(each)) for each in re.findall(r'"([^"]+)"', note.clause)]
+    named = [each for each in quoted if each and not (len(each) > 2 and each <= title)]
+    if named:
+        return label in named
+    clause = set(stems(re.sub(r'"[^"]+"', " ", note.clause)))
+    return bool(label) and label <= clause and ("total" in label or "total" not in clause)
 
 
 def _label(operand: Operand, grid: Grid) -> str:

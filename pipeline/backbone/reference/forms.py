@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pipeline.backbone.reference.numerals import SCALES
 
@@ -20,6 +21,27 @@ _SCALE = re.compile(
     r"\b(?:in|of|as|many|to the nearest)\s+(?:\w+\s+)?(thousand|million|billion|trillion)s?\b", re.I
 )
 _SCALED = re.compile(r"\b(thousand|million|billion|trillion)s?\s+(?:of\s+)?dollars?\b", re.I)
+
+Form = Literal["letter", "text", "list", "number", "line"]
+
+_FORMS: tuple[tuple[Form, str], ...] = (
+    ("letter", r"\bletter\b"),
+    ("text", r"\bfree text\b"),
+    ("list", r"\blist\b"),
+    ("number", r"\bnumber\b"),
+)
+
+
+def form(answer_format: str) -> Form:
+    """What an answer format asks for."""
+    found = (name for name, pattern in _FORMS if re.search(pattern, answer_format, re.I))
+    return next(found, "line")
+
+
+def list_length(answer_format: str) -> int | None:
+    """How many items a list shall have; `None` where that is open."""
+    found = re.search(r"\bof (\d+) items?\b", answer_format)
+    return int(found[1]) if found else None
 
 
 def decimals(text: str) -> int | None:
@@ -43,6 +65,25 @@ def asked_scale(text: str) -> float | None:
 def wants_list(text: str) -> bool:
     """Whether the answer is a bracketed list."""
     return re.search(r"\[|bracket|as a list", text, re.I) is not None
+
+
+_GREATER, _SMALLER = r"(?:large|high|great|big)(?:st|est|gest)", r"(?:small|low|least)(?:est)?"
+
+Order = Literal["", "descending", "ascending"]
+
+
+def read_order(text: str) -> Order:
+    """The order of a list's items by size; empty if a text asks for none."""
+    if re.search(rf"\b{_GREATER}(?: \w+)? (?:to|first)\b|\bdescending\b|\bdecreasing\b", text, re.I):
+        return "descending"
+    if re.search(rf"\b{_SMALLER}(?: \w+)? (?:to|first)\b|\bascending\b|\bincreasing\b", text, re.I):
+        return "ascending"
+    return ""
+
+
+def wants_names(text: str) -> bool:
+    """Whether the items of a list are names, not figures."""
+    return re.search(r"\bnames?\b|\brank(?:ed|ing)?\b", text, re.I) is not None
 
 
 def wants_period(text: str) -> bool:

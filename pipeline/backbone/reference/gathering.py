@@ -7,31 +7,34 @@ table for the same periods, newest first, since the last print counts; look for 
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from pipeline.backbone.reference import replies
-from pipeline.backbone.reference.conversation import Conversation, Turn
+from pipeline.backbone.reference.conversation import Conversation
 from pipeline.backbone.reference.errata import CORRECTS
 from pipeline.backbone.reference.facts import Findings, same_issue, same_series, series_key
 from pipeline.backbone.reference.observation import Hit
 from pipeline.backbone.reference.operands import Operand
 from pipeline.backbone.reference.question import Question
-from pipeline.backbone.reference.subjects import FILLER
-from pipeline.backbone.reference.words import Period, content_words, document_period
+from pipeline.backbone.reference.subjects import CODE, search_words
+from pipeline.backbone.reference.words import Period, document_period, stems
 
-READ_AT_ONCE = 6  # locations in one read
+READ_AT_ONCE = 10  # locations in one read
 FIND_DEPTH = 8  # hits of a finding search that are read at most
-ERRATA_DEPTH = 24  # hits with corrections that are read at most
 CONTEXT = (1_200, 400)  # code points around a passage outside a table: its header may stand before it
 MONTHS_REPRINTED = 13  # how long after a month its figure may still be in the tables
 MONTHS_YEAR_REPRINTED = 62  # the same of a year
 YEARS_PER_SWEEP = 2  # so that 50 hits hold every issue's table
+CORRECTION_WORDS = "corrected misprinted read"
+LEAST_SAID = 4  # words of a note beside the table's title: a list of contents has none
+YEARS_PER_ERRATA = 6  # and every issue's note on it
+YEARS_OF_ERRATA = 4  # after a figure
 
-Range = tuple[str, int, int]
+Range = tuple[str, int, int]  # a stretch of a document
+Location = Range | str  # or a passage
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ class Gathering:
     # ---- stages
 
     def _open(self) -> bool:
-        """Whether finding goes on: nothing found yet, or a figure of a named issue is missing."""
+        """Whether finding goes on: nothing found yet, another table, or a figure of a named issue missing."""
+        if self.question.title and not self._entitled(self.findings.title):
+            return True
         missing = [number for number in range(len(self.findings.operands)) if not self.findings.of(number)]
         if not self.findings.operands or len(missing) == len(self.findings.operands):
             return True
@@ -81,6 +86,9 @@ class Gathering:
     def _find_stages(self) -> Iterable[Stage]:
         query = search_words(self.question.text)
         issues, periods = self.question.issues, self.question.periods
+        if self.question.title and periods and not issues:
+            for sweep in self._sweeps():
+                yield replace(sweep, name="find", thought="Look for the table that is named.")
         if issues:
             globs = [
                 f"*{issue.year}*{issue.month:02d}*" if issue.month else f"*{issue.year}*" for issue in issues
@@ -105,31 +113,42 @@ class Gathering:
             "Look once more, by the subject alone.",
         )
 
-    def _sweeps(self) -> Iterable[Stage]:
-        wanted = [o.period for o in self.findings.operands if o.period and not o.issue]
-        if not wanted:
-            return
+    def _wanted(self) -> list[Period]:
+        """The periods whose last (or first) print is asked for: the question's, until a table was found."""
+        found = self.findings.operands
+        return [o.period for o in found if o.period and not o.issue] or list(
+            () if found else self.question.periods
+        )
+
+    def _blocks(self) -> list[range]:
+        """The years that may print what is wanted, a sweep's worth each."""
+        wanted = self._wanted()
         later = 5 if any(not (p.month or p.quarter) for p in wanted) else 1
-        years = range(min(p.year for p in wanted), max(p.year for p in wanted) + later + 1)
-        blocks = [years[i : i + YEARS_PER_SWEEP] for i in range(0, len(years), YEARS_PER_SWEEP)]
-        for block in reversed(blocks):
-            globs = [f"*{year}*" for year in block]
-            thought = "Other issues print this table too: see whether they give the figure, or another."
-            yield Stage("sweep", replies.search(self.findings.title, globs, top_k=50), thought)
+        return _in_blocks(wanted, later, YEARS_PER_SWEEP)
+
+    def _globs(self, years: Iterable[int]) -> list[str]:
+        """Patterns for the documents named for these years, as far as there are any."""
+        names = self.conversation.documents
+        globs = [f"*{year}*" for year in years]
+        return [glob for glob in globs if not names or any(fnmatchcase(name, glob) for name in names)]
+
+    def _sweeps(self) -> Iterable[Stage]:
+        title = self.question.title or self.findings.title
+        thought = "Other issues print this table too: see whether they give the figure, or another."
+        for block in reversed(self._blocks()):
+            if globs := self._globs(block):
+                yield Stage("sweep", replies.search(title, globs, top_k=50), thought)
 
     def _errata(self) -> Iterable[Stage]:
         wanted = [o for o in self.findings.operands if o.period and not o.issue and o.vintage != "first"]
-        if not wanted:
-            return
-        labels = " ".join(dict.fromkeys(self._label(operand) for operand in wanted))
-        globs = _years([o.period for o in wanted if o.period], 2)
-        query = f"errata correction should read instead of corrected {self.findings.title} {labels}"
-        months = " ".join(dict.fromkeys(str(o.period) for o in wanted[:2])) if len(wanted) < 3 else ""
-        yield Stage(
-            "errata",
-            replies.search(f"{query} {months}".strip(), globs, top_k=50 if len(wanted) > 2 else 20),
-            "Look for notes that correct the figure.",
-        )
+        code = CODE.search(self.findings.title)
+        labels = dict.fromkeys(self._label(operand) for operand in wanted)
+        said = " ".join((f"Table {code[0]}" if code else self.findings.title, *labels, CORRECTION_WORDS))
+        periods = [o.period for o in wanted if o.period]
+        for years in _in_blocks(periods, YEARS_OF_ERRATA, YEARS_PER_ERRATA):
+            if globs := self._globs(years):
+                operation = replies.search(said, globs, top_k=50)
+                yield Stage("errata", operation, "Look for notes that correct the figure.")
 
     def _label(self, operand: Operand) -> str:
         column = (
@@ -137,49 +156,71 @@ class Gathering:
         )
         return f"{column} {operand.row or ''}".strip()
 
+    def _entitled(self, title: str) -> bool:
+        """Whether a table has the title that the question quotes."""
+        return set(stems(self.question.title)) <= set(stems(title))
+
     # ---- steps of a stage
 
     def _step(self, stage: Stage) -> tuple[str, replies.Operation] | None:
-        turn = self._sent(stage.operation)
+        turn = self.conversation.sent(stage.operation)
         if turn is None:
             return (stage.thought, stage.operation) if self.conversation.budget.searches > 0 else None
-        locations = [
-            place
-            for ranged in self._worth_reading(stage, turn.observation.hits)
-            if (place := self._unread(ranged))
-        ]
+        worth = self._worth_reading(stage, turn.observation.hits)
+        locations = [place for location in worth if (place := self._unread(location))][:READ_AT_ONCE]
         if not locations or not self._may_read():
             return None
-        named = ", ".join(dict.fromkeys(document for document, _, _ in locations[:READ_AT_ONCE]))
-        places = [{"document": d, "start": s, "end": e} for d, s, e in locations[:READ_AT_ONCE]]
-        return f"Read what the search found in {named}.", replies.read(places)
-
-    def _sent(self, operation: Mapping[str, Any]) -> Turn | None:
-        wanted = json.dumps(operation, sort_keys=True)
-        return next(
-            (t for t in self.conversation.turns if json.dumps(t.operation, sort_keys=True) == wanted), None
-        )
+        named = ", ".join(dict.fromkeys(place if isinstance(place, str) else place[0] for place in locations))
+        return f"Read what the search found in {named}.", replies.read([_as_sent(each) for each in locations])
 
     def _may_read(self) -> bool:
         spent = any(turn.observation.error == "read_budget_exhausted" for turn in self.conversation.turns)
         return not spent and self.conversation.budget.read_tokens > 0
 
-    def _worth_reading(self, stage: Stage, hits: Sequence[Hit]) -> list[Range]:
+    def _worth_reading(self, stage: Stage, hits: Sequence[Hit]) -> Sequence[Location]:
         if stage.name == "find":
-            return list(dict.fromkeys(_range(hit) for hit in hits))[:FIND_DEPTH]
+            return self._promising(hits)
         if stage.name == "errata":
-            notes = [hit for hit in hits if CORRECTS.search(hit.snippet) and self._timely(hit.document, 24)]
-            return list(dict.fromkeys((hit.document, hit.start, hit.end) for hit in notes))[:ERRATA_DEPTH]
+            seen = [hit for turn in self.conversation.turns for hit in turn.observation.hits]
+            notes = [(hit.document, hit.start, hit.end) for hit in seen if self._is_correction(hit)]
+            like = [hit for hit in hits if hit.table is None and CORRECTS.search(hit.snippet)]
+            return list(dict.fromkeys([*notes, *(passage for hit in like for passage in hit.also)]))
         key = series_key(self.findings.title)
         same = [hit for hit in hits if hit.table and same_series(key, series_key(hit.table.title))]
         ranges = dict.fromkeys(_range(hit) for hit in same if self._decides(hit.document))
         return sorted(ranges, key=lambda ranged: -_ordinal(ranged[0]))
 
-    def _timely(self, document: str, months: int) -> bool:
-        """Whether a document is dated within `months` after a period that is asked for, or undated."""
+    def _promising(self, hits: Sequence[Hit]) -> list[Range]:
+        """What to read of a finding search: the named table where there is one, the newest first."""
+        named = [hit for hit in hits if hit.table and self.question.title and self._entitled(hit.table.title)]
+        if not named:
+            return list(dict.fromkeys(_range(hit) for hit in hits))[:FIND_DEPTH]
+        printing = [hit for hit in named if self.question.issues or self._prints(hit.document)] or named
+        return sorted(dict.fromkeys(map(_range, printing)), key=lambda ranged: -_ordinal(ranged[0]))
+
+    def _prints(self, document: str) -> bool:
+        """Whether a document is of a time when it may print a figure that is wanted."""
         date = document_period(document)
-        periods = [o.period for o in self.findings.operands if o.period]
-        return date is None or any(p.ordinal <= date.ordinal <= p.ordinal + months for p in periods)
+        return date is None or any(_reprints(period, date) for period in self._wanted())
+
+    def _is_correction(self, hit: Hit) -> bool:
+        """Whether a hit shows a note, dated after a figure asked for, that names its table or its label."""
+        date = document_period(hit.document)
+        operands = [o for o in self.findings.operands if o.period]
+        if date and not any(o.period and o.period.ordinal <= date.ordinal for o in operands):
+            return False
+        return hit.table is None and any(self._is_about(line) for line in hit.snippet.split("\n"))
+
+    def _is_about(self, line: str) -> bool:
+        """Whether a line names the table, or, without any table's number, a label that is asked for."""
+        said, codes = set(stems(line)), set(CODE.findall(line))
+        title = set(series_key(self.findings.title)) - {"table"}
+        if len(said - title) < LEAST_SAID:
+            return False
+        if codes and (own := set(CODE.findall(self.findings.title))):
+            return bool(codes & own)
+        labels = [set(stems(self._label(operand))) for operand in self.findings.operands]
+        return len(title & said) >= 0.8 * len(title) or any(label and label <= said for label in labels)
 
     def _decides(self, document: str) -> bool:
         """Whether a document's print of the table can fill a gap or displace a figure that we have."""
@@ -192,13 +233,7 @@ class Gathering:
         period = operand.period
         if period is None or operand.issue:
             return bool(operand.issue and same_issue(operand.issue, date)) and not self.findings.of(number)
-        whole_year = not (period.month or period.quarter)
-        first = period.ordinal - (4 if whole_year else 0)
-        if (
-            not first
-            <= date.ordinal
-            <= period.ordinal + (MONTHS_YEAR_REPRINTED if whole_year else MONTHS_REPRINTED)
-        ):
+        if not _reprints(period, date):
             return False
         dates = [
             fact.published.ordinal
@@ -209,9 +244,12 @@ class Gathering:
             return True
         return date.ordinal < min(dates) if operand.vintage == "first" else date.ordinal > max(dates)
 
-    def _unread(self, ranged: Range) -> Range | None:
-        """The part of a range that is still to be read; `None` if there is none, or it was refused."""
-        document, start, end = ranged
+    def _unread(self, location: Location) -> Location | None:
+        """The part of a location that is still to be read; `None` if there is none, or it was refused."""
+        if isinstance(location, str):
+            reads = (turn.operation.get("locations", ()) for turn in self.conversation.turns)
+            return None if any({"passage": location} in locations for locations in reads) else location
+        document, start, end = location
         refused = False
         for turn in self.conversation.turns:
             for served in turn.observation.served:
@@ -225,11 +263,34 @@ class Gathering:
         return (document, start, end) if start < end and not refused else None
 
 
+def _as_sent(location: Location) -> dict[str, str | int]:
+    if isinstance(location, str):
+        return {"passage": location}
+    return dict(zip(("document", "start", "end"), location, strict=True))
+
+
 def _range(hit: Hit) -> Range:
     """What to read of a hit: its table, header and rows together; else the passage and what precedes it."""
     if hit.table:
         return hit.document, hit.table.start, hit.table.end
     return hit.document, max(0, hit.start - CONTEXT[0]), hit.end + CONTEXT[1]
+
+
+def _reprints(period: Period, date: Period) -> bool:
+    """Whether an issue of a date may print a period's figure."""
+    whole_year = not (period.month or period.quarter)
+    first = period.ordinal - (4 if whole_year else 0)
+    return (
+        first <= date.ordinal <= period.ordinal + (MONTHS_YEAR_REPRINTED if whole_year else MONTHS_REPRINTED)
+    )
+
+
+def _in_blocks(periods: Sequence[Period], later: int, size: int) -> list[range]:
+    """The years of the periods and `later` more, `size` at a time."""
+    if not periods:
+        return []
+    years = range(min(p.year for p in periods), max(p.year for p in periods) + later + 1)
+    return [years[i : i + size] for i in range(0, len(years), size)]
 
 
 def _ordinal(document: str) -> int:
@@ -241,14 +302,3 @@ def _years(periods: Sequence[Period], later: int) -> list[str]:
     """Patterns for documents named for a year from the first to the last period's, and `later` more."""
     years = range(min(p.year for p in periods), max(p.year for p in periods) + later + 1)
     return [f"*{year}*" for year in years]
-
-
-def search_words(text: str) -> str:
-    """A query: the words of a question that may name its subject, as they are written, and table numbers."""
-    words = [
-        text[word.start : word.end]
-        for word in content_words(text)
-        if word.stem not in FILLER and (len(word.stem) == 4 or not word.stem.isdigit())
-    ]
-    codes = re.findall(r"\b[A-Z]{1,6}-\d+\b", text)
-    return " ".join(dict.fromkeys((*codes, *words))) or text

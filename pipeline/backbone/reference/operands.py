@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
-from pipeline.backbone.reference.question import Question
+from pipeline.backbone.reference.periods import months_of
+from pipeline.backbone.reference.question import Question, Told
+from pipeline.backbone.reference.subjects import CODE
 from pipeline.backbone.reference.tables import Cell, Grid, Row
 from pipeline.backbone.reference.words import Period, Word, content_words, label_period, stems
 
@@ -22,13 +24,17 @@ MAX_GAP = 2  # words of the question that may stand between two words of a label
 
 @dataclass(frozen=True)
 class Operand:
-    """One figure asked for, in terms of a table: a column, a row label (or none), a period, a print."""
+    """One figure asked for, in terms of a table: a column, a row label (or none), a period, a print.
+
+    Operands of one `term` are added up before anything else is done: the months of a year.
+    """
 
     column: int | None
     row: str | None
     period: Period | None
     issue: Period | None
     vintage: str
+    term: int
 
 
 @dataclass(frozen=True)
@@ -43,9 +49,9 @@ def title_fit(question: Question, title: str) -> float:
     """How well a table's title is named by a question: words in common, less words of its own."""
     asked = set(stems(re.sub(r"\((?![^)]*\b(?:[Tt]able|[Bb]asis))[^)]*\)", " ", question.text)))
     own = {word for word in stems(title) if not word.isdigit()} - {"table", "restated", "continued"}
-    codes = set(re.findall(r"\b[A-Z]{1,6}-\d+\b", title))
+    codes = set(CODE.findall(title))
     score = sum(1.0 if word in asked else -0.3 for word in own)
-    wanted = set(re.findall(r"\b[A-Z]{1,6}-\d+\b", question.text))
+    wanted = set(CODE.findall(question.text))
     if wanted and codes:
         score += 4.0 if wanted & codes else -2.0
     return score
@@ -72,15 +78,24 @@ def operands(question: Question, grid: Grid) -> tuple[Operand, ...]:
     picked_rows = _share(rows, count, question)
     periods = _share_periods(question, count)
     prints = _share_prints(question, count)
-    found = []
+    found: list[Operand] = []
     for index in range(count):
         column, row = picked_columns[index], picked_rows[index]
         side = sides[index] if len(sides) == count else None
         words = side.words if side else question.words
         at = _column(grid, column.label if column else None, words)
-        label = row.label if row else _row(grid, words, at, periods[index])
-        found.append(Operand(at, label, periods[index], *prints[index]))
+        label = row.label if row else _row(grid, words)
+        for period in _printed(periods[index], grid):
+            found.append(Operand(at, label, period, *prints[index], index))
     return tuple(found)
+
+
+def _printed(told: Told | None, grid: Grid) -> tuple[Period | None, ...]:
+    """A period, or its months: of a calendar year, where a table's years are fiscal ones."""
+    if told is None:
+        return (None,)
+    by_month = grid.fiscal and any(row.period and row.period.month for row in grid.rows)
+    return months_of(told.period, fiscal=False) if told.calendar and by_month else (told.period,)
 
 
 def cells(operand: Operand, grid: Grid) -> list[tuple[Row, Cell]]:
@@ -88,8 +103,6 @@ def cells(operand: Operand, grid: Grid) -> list[tuple[Row, Cell]]:
     found = []
     for row in grid.rows:
         if operand.row is not None and _name(row) != operand.row:
-            continue
-        if operand.row is None and row.estimate:
             continue
         for cell in row.cells:
             label = grid.columns[cell.column] if cell.column < len(grid.columns) else ""
@@ -99,7 +112,8 @@ def cells(operand: Operand, grid: Grid) -> list[tuple[Row, Cell]]:
                 and label_period(label)[0] is None
             ):
                 continue
-            if operand.period is None or same_period(operand.period, cell_period(grid, row, label)):
+            asked = operand.period is None or same_period(operand.period, cell_period(grid, row, label))
+            if asked and not (operand.row is None and row.estimate):
                 found.append((row, cell))
     return found
 
@@ -207,19 +221,13 @@ def _share(spots: Sequence[_Spot], count: int, question: Question) -> list[_Spot
         return list(spots)
     if len(spots) == 1 or len(question.told) != count:
         return [spots[min(index, len(spots) - 1)] for index in range(count)]
-    starts = [start for _, start in question.told]
-    return [min(spots, key=lambda spot: abs(spot.end - start)) for start in starts]
+    return [min(spots, key=lambda spot: abs(spot.end - told.at)) for told in question.told]
 
 
-def _share_periods(question: Question, count: int) -> list[Period | None]:
-    told = [period for period, _ in question.told]
-    if not told:
-        return [None] * count
-    return (
-        list(told)
-        if len(told) == count
-        else [told[min(i * len(told) // count, len(told) - 1)] for i in range(count)]
-    )
+def _share_periods(question: Question, count: int) -> list[Told | None]:
+    """The period of each operand: in order, each for as many of them."""
+    told = question.told
+    return [told[i * len(told) // count] if told else None for i in range(count)]
 
 
 def _share_prints(question: Question, count: int) -> list[tuple[Period | None, str]]:
@@ -238,7 +246,7 @@ def _column(grid: Grid, label: str | None, words: Sequence[str]) -> int | None:
     return fits.index(max(fits))
 
 
-def _row(grid: Grid, words: Sequence[str], column: int | None, period: Period | None) -> str | None:
+def _row(grid: Grid, words: Sequence[str]) -> str | None:
     """The row label that shares the most words with the question; None where rows are periods."""
     names = dict.fromkeys(_name(row) for row in grid.rows if _name(row) and not row.estimate)
     if not names or len(names) < len({row.label for row in grid.rows}) / 2:

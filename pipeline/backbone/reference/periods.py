@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.backbone.reference.words import NTH, YEAR_PATTERN, Period, month_number
@@ -18,8 +18,13 @@ _ATOM = re.compile(
     rf"|\b(?P<iso>{YEAR_PATTERN})-(?P<number>0[1-9]|1[0-2])\b"
     rf"|\bQ(?P<quarter>[1-4])\s*(?:of\s+)?(?P<qyear>{YEAR_PATTERN})"
     rf"|\b(?P<nth>first|second|third|fourth)[ -]quarter\s*(?:of\s+)?(?P<nyear>{YEAR_PATTERN})?"
-    rf"|(?P<fiscal>\b(?:fiscal(?:[ -]years?)?|FYs?|F\.Y\.|financial years?"
-    rf"|budget years?)\s*)?(?<!\d)(?P<bare>{YEAR_PATTERN})(?:\s*[-–/]\s*(?P<short>\d\d))?\b(?!,\d)",
+    rf"|(?P<fiscal>\b(?:fiscal(?:[ -]years?)?|FYs?|F\.Y\.|financial years?|budget years?)\s*)?"
+    rf"(?P<calendar>\bcalendar(?:[ -]years?)?\s*)?"
+    rf"(?<!\d)(?P<bare>{YEAR_PATTERN})(?:\s*[-–/]\s*(?P<short>\d\d))?\b(?!,\d)",
+)
+_MONTHS_OF_YEAR = re.compile(
+    rf",?\s*\(\s*(?:from\s+)?(?P<first>{_CAPITALISED})(?:\s+{YEAR_PATTERN})?\s*(?:through|thru|to|until|-|–|—)"
+    rf"\s*{_CAPITALISED}(?:\s+{YEAR_PATTERN})?\s*\)"
 )
 _ISSUE = r"(?:issues?|bulletins?|editions?|reports?|releases?|publications?|numbers?|volumes?|cop(?:y|ies))"
 _ISSUE_AFTER = re.compile(
@@ -77,16 +82,17 @@ class Mention:
     fiscal: bool = False
     issue: bool = False
     ranged: bool = False  # two ends of a range
+    calendar: bool = False  # a year that is said to be a calendar year
 
 
 def mentions(text: str) -> list[Mention]:
     """Every period that a text names, in order."""
-    atoms = [atom for atom in (_atom(found, text) for found in _ATOM.finditer(text)) if atom]
+    atoms = _explained(text, (_atom(found, text) for found in _ATOM.finditer(text)))
     atoms = _with_issues(text, _with_years(text, atoms))
     return _with_ranges(text, [atom for atom in atoms if atom.periods[0].year])
 
 
-def _atom(found: re.Match[str], text: str) -> Mention | None:
+def _atom(found: re.Match[str], text: str) -> Mention:
     parts = found.groupdict()
     fiscal = bool(parts["fiscal"])
     if parts["month"] and parts["year"] and _FISCAL_END.search(text[: found.start()]):
@@ -104,7 +110,25 @@ def _atom(found: re.Match[str], text: str) -> Mention | None:
         if parts["short"] and fiscal:  # fiscal 1995-96 is named by its end
             year = year // 100 * 100 + int(parts["short"])
         period = Period(year)
-    return Mention((period,), found.start(), found.end(), fiscal)
+    return Mention((period,), found.start(), found.end(), fiscal, calendar=bool(parts["calendar"]))
+
+
+def _explained(text: str, atoms: Iterable[Mention]) -> list[Mention]:
+    """Take in the months that say what a year is: `fiscal year 1987 (October 1986 through September 1987)`.
+
+    A year from January is a calendar year, and one from another month a fiscal year.
+    """
+    kept: list[Mention] = []
+    for atom in atoms:
+        year = kept[-1] if kept else None
+        if year and year.start <= atom.start < year.end:
+            continue
+        said = _MONTHS_OF_YEAR.match(text, atom.end)
+        if said and not atom.periods[0].month:
+            calendar = said["first"].startswith("Jan")
+            atom = replace(atom, end=said.end(), calendar=calendar, fiscal=not calendar)
+        kept.append(atom)
+    return kept
 
 
 def _with_years(text: str, atoms: Sequence[Mention]) -> list[Mention]:

@@ -4,7 +4,8 @@ In turn: find the table (searches steered by the gaps, reads of what they found)
 figure → look for other prints and errata notes → revise what they changed (upsert it, where there is no
 revise) → compute over the statements → answer. A conclusion update goes with the first operation after the
 admission of evidence was seen. What it can't find ends with "unable to determine"; where the answer's form
-does not admit that, it gives up: the server refuses, as a model's provider may.
+does not admit that, and for letters and free text, with what comes nearest to the question (`guess`). When
+that is refused, it gives up: the server refuses, as a model's provider may.
 
 **The conflict rule**, the same in all variants: when active statements give different values for one figure,
 the one from the latest-dated document wins, and of one document an errata note wins over its tables; when the
@@ -21,33 +22,48 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.backbone.reference import replies
-from pipeline.backbone.reference.answer import UNKNOWN, expression, wording
+from pipeline.backbone.reference.answer import UNKNOWN, expression, places, wording
 from pipeline.backbone.reference.conversation import Conversation
 from pipeline.backbone.reference.facts import Fact, Findings, find
-from pipeline.backbone.reference.gathering import Gathering, search_words
+from pipeline.backbone.reference.forms import form
+from pipeline.backbone.reference.gathering import Gathering
+from pipeline.backbone.reference.guess import Guess
 from pipeline.backbone.reference.question import Question, read_question
 from pipeline.backbone.reference.reading import Text, stitch
 from pipeline.backbone.reference.replies import Operation, Reply
+from pipeline.backbone.reference.subjects import search_words
 
-BATCH = 20  # statements in one upsert
+BATCH = 40  # statements in one upsert
 REMINDED = "unresolved items are open"  # a final that is refused for these may be sent again
 LAST_TURNS = 4  # turns kept to answer with what there is
 
 
 def next_reply(conversation: Conversation) -> Reply | None:
     """The policy's reply to a request; None when it gives up. The same request gives the same reply."""
-    last = conversation.turns[-1] if conversation.turns else None
-    refused = last and last.operation.get("name") == "final" and not last.observation.valid
-    if last and refused and REMINDED not in last.observation.summary:
-        return None  # it would only send the same answer again, until the turns run out
     question = read_question(conversation.question, conversation.answer_format)
     texts = stitch(served for turn in conversation.turns for served in turn.observation.served)
-    episode = _Episode(conversation, question, texts, find(question, texts))
-    thought, operation = episode.step()
+    guess = Guess(conversation, form(conversation.answer_format), question.decimals, texts)
+    refused = _refused(conversation)
+    by_table = guess.form not in ("letter", "text") and not refused
+    findings = find(question, texts) if by_table else Findings()
+    episode = _Episode(conversation, question, texts, findings, guess)
+    thought, operation = episode.step() if by_table else guess.close() if refused else guess.step()
+    if operation.get("answer") in refused:
+        return None  # it would only send the same answer again, until the turns run out
     if operation["name"] == "evidence":
         return Reply(thought, operation)
     conclusion, notes = episode.update(closing=operation["name"] == "final")
     return Reply(thought, operation, conclusion, notes)
+
+
+def _refused(conversation: Conversation) -> list[str]:
+    """The answers that were not accepted, for more than a reminder."""
+    finals = [turn for turn in conversation.turns if turn.operation.get("name") == "final"]
+    return [
+        turn.operation["answer"]
+        for turn in finals
+        if not turn.observation.valid and REMINDED not in turn.observation.summary
+    ]
 
 
 @dataclass(frozen=True)
@@ -56,6 +72,7 @@ class _Episode:
     question: Question
     texts: tuple[Text, ...]
     findings: Findings
+    guess: Guess
 
     def step(self) -> tuple[str, Operation]:
         gathering = Gathering(self.question, self.conversation, self.findings)
@@ -141,6 +158,8 @@ class _Episode:
 
     def _admit_something(self) -> tuple[str, Operation] | None:
         """Without any figure, state what was read, so that the answer can cite it."""
+        if self.guess.form != "line":
+            return None
         if not self.conversation.operations.evidence or self.conversation.active or not self.texts:
             return None
         text = self.texts[0]
@@ -174,29 +193,33 @@ class _Episode:
                 return turn.observation.value if turn.observation.valid else ""
         return None
 
-    def _compute(self) -> tuple[str, Operation] | None:
-        facts = self._facts()
-        formula = expression(self.question, facts) if facts else None
+    def _computing(self, facts: Sequence[Fact]) -> Operation | None:
+        """The computation of the answer; `None` where a figure as printed is the answer."""
+        formula = expression(self.question, self.findings.operands, facts)
         if formula is None:
             return None
-        operation = replies.compute(formula, self._cited(facts))
-        return (
-            ("Compute the answer from the statements.", operation)
-            if self._computed(operation) is None
-            else None
-        )
+        return replies.compute(formula, self._cited(facts), places(self.question, facts))
+
+    def _compute(self) -> tuple[str, Operation] | None:
+        facts = self._facts()
+        operation = self._computing(facts) if facts else None
+        if operation is None or self._computed(operation) is not None:
+            return None
+        return "Compute the answer from the statements.", operation
 
     def _answer(self, facts: Sequence[Fact]) -> str:
         if not facts:
             return UNKNOWN
-        formula = expression(self.question, facts)
-        value = self._computed(replies.compute(formula, self._cited(facts))) if formula else None
-        return UNKNOWN if value == "" else wording(self.question, facts, value)
+        operation = self._computing(facts)
+        value = self._computed(operation) if operation else None
+        return UNKNOWN if value == "" else wording(self.question, self.findings.operands, facts, value)
 
     def _final(self) -> tuple[str, Operation]:
         """The answer, or that there is none."""
         facts = self._facts()
         answer = self._answer(facts)
+        if answer == UNKNOWN and self.guess.form != "line":
+            return self.guess.close()
         thought = "Nothing more is to be found." if answer == UNKNOWN else "All figures are in evidence."
         return thought, replies.final(answer, self._cited(facts))
 
@@ -207,14 +230,14 @@ class _Episode:
         turns, able = self.conversation.turns, self.conversation.operations
         if turns and turns[-1].operation.get("name") != "evidence" and not closing:
             return None, None
-        established, gaps = self._claims(), self._gaps()
+        established, guessed = self._claims(), self.guess.claims if closing and not self._facts() else []
+        gaps = [] if guessed else self._gaps()
         if able.notes:
-            kept = [f"- {claim} [{evidence}]" for claim, evidence in established]
+            kept = [f"- {claim} [{evidence}]" for claim, evidence in (*established, *guessed)]
             return None, "\n".join(["Established:", *kept, "Open:", *(f"- {gap}" for gap in gaps)])
         if not able.conclusion:
             return None, None
-        claims = [{"claim": claim, "evidence": [evidence]} for claim, evidence in established]
-        return {"established": claims, "unresolved": gaps}, None
+        return replies.concluded(established, guessed, gaps), None
 
     def _claims(self) -> list[tuple[str, str]]:
         active = self._ids()
@@ -227,7 +250,7 @@ class _Episode:
 
     def _gaps(self) -> list[str]:
         if not self.findings.operands:
-            return [f"a table that gives: {search_words(self.question.text)}"]
+            return [f"what gives: {search_words(self.question.text)}"]
         missing = [o for n, o in enumerate(self.findings.operands) if not self._held(n)]
         gaps = [f"the figure for {operand.period or 'the period asked for'}" for operand in missing]
         open_prints = not any(operand.issue for operand in self.findings.operands)

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pipeline.backbone.reference.aims import Aim, is_reversed, read_aim
-from pipeline.backbone.reference.forms import asked_scale, decimals, wants_list, wants_period
+from pipeline.backbone.reference.forms import (
+    Order,
+    asked_scale,
+    decimals,
+    form,
+    read_order,
+    wants_list,
+    wants_names,
+    wants_period,
+)
 from pipeline.backbone.reference.periods import (
     Mention,
     expand,
@@ -22,10 +31,21 @@ from pipeline.backbone.reference.periods import (
     wants_months,
 )
 from pipeline.backbone.reference.prints import Print, read_prints, without_prints
-from pipeline.backbone.reference.subjects import Side, sides, subject_words
+from pipeline.backbone.reference.subjects import Side, quoted_title, sides, subject_words
 from pipeline.backbone.reference.words import Period
 
+_NEGATED = re.compile(r"\bminus signs?\b|\bcount\w* as negative\b", re.I)  # says how figures are written
+_LABELLED = re.compile(r'["“][^"”]+["”]')  # what quotes its labels needs no sides to be told apart
 _ENDS = ("difference", "percent_change", "cagr", "ratio", "share")  # aims that want a range's two ends
+
+
+@dataclass(frozen=True)
+class Told:
+    """A period whose figure is wanted, and where it is named. A calendar year may be given by its months."""
+
+    period: Period
+    at: int
+    calendar: bool = False
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: `read_question` gives one object for one text
@@ -33,18 +53,20 @@ class Question:
     """What is asked. Words name the table, its rows and columns; which is which, the table decides."""
 
     text: str
+    title: str  # the table's, where the text quotes it
     aim: Aim
     words: tuple[str, ...]
     sides: tuple[Side, ...]  # the two sides of a comparison within one period, in the order of the text
     mentions: tuple[Mention, ...]
-    told: tuple[tuple[Period, int], ...]  # the periods whose figures are wanted, and where they are named
-    fiscal: bool
+    told: tuple[Told, ...]  # the periods whose figures are wanted
     prints: tuple[Print, ...]  # issue and vintage: one, or one for each figure
     reversed: bool  # the figure that is named second comes first in the operation
     decimals: int | None
     scale: float | None  # 1e6: asked in millions; None: as printed
     bracketed: bool
     names_period: bool  # "in which month …": the answer is a period
+    names_row: bool  # the answer is rows' names
+    order: Order  # of a list
 
     @property
     def issues(self) -> tuple[Period, ...]:
@@ -54,38 +76,43 @@ class Question:
     @property
     def periods(self) -> tuple[Period, ...]:
         """The periods that are named, each once."""
-        return tuple(dict.fromkeys(period for period, _ in self.told))
+        return tuple(dict.fromkeys(told.period for told in self.told))
 
 
 @lru_cache(maxsize=1024)
 def read_question(text: str, answer_format: str = "") -> Question:
     """Read a question. What it doesn't say is left open."""
     found = mentions(text)
-    rest = without_prints(_without(text, found))
+    rest = _NEGATED.sub(" ", without_prints(_without(text, found)))
     prints = read_prints(text, found)
-    aim = read_aim(rest, compared=len(prints) > 1 and not all(issue for issue, _ in prints))
+    said = re.sub(r'"[^"]*"|“[^”]*”', " ", rest)  # what stands in quotes is a name
+    aim = read_aim(said, compared=len(prints) > 1 and not all(issue for issue, _ in prints))
     told = [mention for mention in found if not mention.issue]
     if aim == "value" and not any(issue for issue, _ in prints) and (issue := _implied_issue(text, told)):
         prints = ((issue.periods[0], "issue"),)
         told.remove(issue)
-    fiscal = any(mention.fiscal for mention in told)
-    periods = _told(text, told, aim, fiscal)
-    if aim == "value" and len({period for period, _ in periods}) > 1:
+    periods = _told(text, told, aim)
+    order = read_order(said)
+    if form(answer_format) == "list" and aim in ("value", "max", "min", "sum"):
+        aim = "list"
+    elif aim == "value" and len({each.period for each in periods}) > 1:
         aim = "list" if re.search(r"\blist\b|respectively|\[|\border\b", rest, re.I) else "sum"
     return Question(
         text=text,
+        title=quoted_title(text),
         aim=aim,
         words=subject_words(rest),
-        sides=sides(rest, aim) if len(periods) < 2 and len(prints) < 2 else (),
+        sides=sides(rest, aim) if len(periods) < 2 and len(prints) < 2 and not _LABELLED.search(text) else (),
         mentions=tuple(found),
         told=periods,
-        fiscal=fiscal,
         prints=prints,
         reversed=is_reversed(rest, aim),
         decimals=decimals(f"{text} {answer_format}"),
         scale=asked_scale(text),
         bracketed=wants_list(f"{text} {answer_format}"),
         names_period=wants_period(text),
+        names_row=aim == "list" and wants_names(said),
+        order=order,
     )
 
 
@@ -110,16 +137,16 @@ def _implied_issue(text: str, told: Sequence[Mention]) -> Mention | None:
     return None if joined or not later.periods[0].month else later
 
 
-def _told(text: str, told: Sequence[Mention], aim: Aim, fiscal: bool) -> tuple[tuple[Period, int], ...]:
+def _told(text: str, told: Sequence[Mention], aim: Aim) -> tuple[Told, ...]:
     """The periods whose figures are wanted, with where they stand, in order."""
-    found: list[tuple[Period, int]] = []
+    found: list[Told] = []
     for mention in told:
         wanted = expand(*mention.periods) if mention.ranged and aim not in _ENDS else mention.periods
-        found.extend((period, mention.start) for period in wanted)
+        found.extend(Told(period, mention.start, mention.calendar) for period in wanted)
     if len(found) == 1:
-        period, at = found[0]
+        period, at = found[0].period, found[0].at
         if run := run_of_months(text, period):
-            return tuple((month, at) for month in run)
+            return tuple(Told(month, at) for month in run)
         if aim != "value" and aim not in _ENDS and wants_months(text):
-            return tuple((month, at) for month in months_of(period, fiscal))
+            return tuple(Told(month, at) for month in months_of(period, told[0].fiscal))
     return tuple(found)

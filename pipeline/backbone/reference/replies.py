@@ -61,9 +61,29 @@ def revise(evidence: str, statement: str, sources: Sequence[str]) -> Operation:
     return {"name": "evidence", "revise": {"id": evidence, "replacement": replacement}}
 
 
-def compute(expression: str, cited: Mapping[str, Sequence[str]]) -> Operation:
-    """Evaluate an expression; `cited` is the evidence (or, without a bank of it, the sources) it rests on."""
-    return {"name": "compute", "expression": expression, **{key: list(ids) for key, ids in cited.items()}}
+def compute(expression: str, cited: Mapping[str, Sequence[str]], places: Sequence[int] = ()) -> Operation:
+    """Evaluate an expression; `cited` is the evidence (or, without a bank of it, the sources) it rests on.
+
+    `places` are numbers of the expression that no document gives: where a figure stands in time.
+    """
+    operation: dict[str, Any] = {"name": "compute", "expression": expression}
+    operation |= {key: list(ids) for key, ids in cited.items()}
+    if places:
+        operation["constants"] = [{"value": place, "why": "place in time"} for place in places]
+    return operation
+
+
+def concluded(
+    established: Sequence[tuple[str, str]], guessed: Sequence[tuple[str, str]], gaps: Sequence[str]
+) -> dict[str, Any]:
+    """A conclusion update, from claims with the evidence of each."""
+    claims = {"established": established, "hypotheses": guessed}
+    given = {
+        name: [{"claim": claim, "evidence": [evidence]} for claim, evidence in each]
+        for name, each in claims.items()
+        if each or name == "established"
+    }
+    return {**given, "unresolved": list(gaps)}
 
 
 def final(answer: str, cited: Mapping[str, Sequence[str]]) -> Operation:

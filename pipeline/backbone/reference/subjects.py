@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.backbone.reference.aims import Aim
-from pipeline.backbone.reference.words import stems
+from pipeline.backbone.reference.words import content_words, stems
 
+CODE = re.compile(r"\b[A-Z]{1,6}-\d+\b")  # a table's number
 FILLER = frozenset(
     stems(
         "figure value amount number report reported publication published printed print shown show "
@@ -36,6 +37,15 @@ FILLER = frozenset(
 )
 
 
+_TITLE_WORDS = 4  # a quoted phrase of so many content words is a table's title, a shorter one a label
+
+
+def quoted_title(text: str) -> str:
+    """The longest phrase in quotes that is a table's title; empty if a text quotes none."""
+    quoted = (found[0] or found[1] for found in re.findall(r'"([^"]+)"|“([^”]+)”', text))
+    return max((each for each in quoted if len(stems(each)) >= _TITLE_WORDS), key=len, default="")
+
+
 @dataclass(frozen=True)
 class Side:
     """One side of a comparison, as a text words it."""
@@ -46,6 +56,17 @@ class Side:
 def subject_words(text: str) -> tuple[str, ...]:
     """The words that may name a series, a row or a column, in order."""
     return tuple(dict.fromkeys(word for word in stems(text) if word not in FILLER and not word.isdigit()))
+
+
+def search_words(text: str) -> str:
+    """A query: the words of a question that may name its subject, as they are written, and table numbers."""
+    words = [
+        text[word.start : word.end]
+        for word in content_words(text)
+        if word.stem not in FILLER and (len(word.stem) == 4 or not word.stem.isdigit())
+    ]
+    codes = CODE.findall(text)
+    return " ".join(dict.fromkeys((*codes, *words))) or text
 
 
 _SPLITS: Mapping[str, tuple[str, ...]] = {

@@ -65,6 +65,12 @@ class Grid:
     rows: tuple[Row, ...]
     start: int
     end: int
+    stub: str = ""  # the label column's header
+
+    @property
+    def fiscal(self) -> bool:
+        """Whether its years are fiscal years."""
+        return "fiscal" in self.stub.lower()
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ def _pipe_grid(header: Sequence[_Line], body: Sequence[_Line], head: Sequence[_L
     columns = tuple(_clean_path(path) for path in paths)
     rows = _rows((line, [(c.text, c.start) for c in _pipe_cells(line)]) for line in body)
     last = body[-1] if body else header[-1]
-    return Grid(title, unit, period, columns[1:], rows, header[0].start, last.end)
+    return Grid(title, unit, period, columns[1:], rows, header[0].start, last.end, columns[0])
 
 
 def _without_filler(paths: Sequence[str], body: Sequence[Sequence[_Line]]) -> list[str]:

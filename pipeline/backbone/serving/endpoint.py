@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from yarl import URL
@@ -22,13 +23,8 @@ def serve(serving: EndpointConfig, backbone: BackboneConfig, log_dir: Path) -> I
 
     Raises `ConfigError` for a URL that is none, and `BackboneUnavailable` for one that doesn't answer.
     """
-    urls = tuple(_checked(url) for url in serving.urls)
-    if not urls:
-        raise ConfigError("serving.urls is empty: give the server's base URL, e.g. http://HOST:8000/v1")
-    local = all(URL(url).host in _LOOPBACK for url in urls)
-    endpoint = Endpoint(
-        urls, backbone.model, serving.api_key_env, node_local=local, kv_tokens=serving.kv_tokens
-    )
+    running_at = running(serving.urls, backbone.model, serving.api_key_env, "serving")
+    endpoint = replace(running_at, kv_tokens=serving.kv_tokens)
     first_completion(
         endpoint,
         backbone,
@@ -38,13 +34,27 @@ def serve(serving: EndpointConfig, backbone: BackboneConfig, log_dir: Path) -> I
     yield endpoint
 
 
-def _checked(text: str) -> str:
+def running(urls: Sequence[str], model: str, api_key_env: str | None, group: str) -> Endpoint:
+    """Return the endpoint of servers that run already, unasked; `group` is the config group that names them.
+
+    Raises `ConfigError` for a URL that is none, and if there is none.
+    """
+    checked = tuple(_checked(url, group) for url in urls)
+    if not checked:
+        raise ConfigError(f"{group}.urls is empty: give the server's base URL, e.g. http://HOST:8000/v1")
+    local = all(URL(url).host in _LOOPBACK for url in checked)
+    return Endpoint(checked, model, api_key_env, node_local=local)
+
+
+def _checked(text: str, group: str) -> str:
     try:
         url = URL(text)
     except ValueError:
         url = URL()
     if url.scheme not in {"http", "https"} or not url.host:
-        raise ConfigError(f"serving.urls: {text!r} is no URL of the form http://HOST:PORT/v1")
+        raise ConfigError(f"{group}.urls: {text!r} is no URL of the form http://HOST:PORT/v1")
     if url.user or url.password:
-        raise ConfigError("serving.urls: a URL holds a user or password; keep secrets in serving.api_key_env")
+        raise ConfigError(
+            f"{group}.urls: a URL holds a user or password; keep secrets in {group}.api_key_env"
+        )
     return text.rstrip("/")

@@ -50,6 +50,10 @@ class Calendar:
         date = self.date(issue)
         return f"ledger_bulletin_{date // 12}_{date % 12 + 1:02d}.txt"
 
+    def circular(self, issue: int) -> str:
+        """The id of the circular of an issue's date: `ledger_circular_1987_03.txt`."""
+        return self.document(issue).replace("bulletin", "circular")
+
     def period(self, issue: int) -> str:
         """The period of an issue's cross tables: `the quarter ended March 1987`, or a month."""
         last = month_name(self.date(issue) - 1)

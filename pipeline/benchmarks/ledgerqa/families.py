@@ -46,12 +46,14 @@ THOUSANDS, MILLIONS = Unit("thousand", 0), Unit("million", 0)
 EXACT_MILLIONS = Unit("million", 3)
 
 
-def printed(value: int, unit: Unit, commas: bool = False) -> str:
-    """A figure as printed: `12345`, `-12.345`; with thousands commas in prose and beside an `r`."""
+def printed(value: int, unit: Unit, commas: bool = False, parentheses: bool = False) -> str:
+    """A figure as printed: `12345`, `-12.345`, `(12.345)`; with commas in prose and beside an `r`."""
     whole, part = divmod(abs(value), 10**unit.places)
     digits = f"{whole:,}" if commas else str(whole)
     decimals = f".{part:0{unit.places}d}" if unit.places else ""
-    return f"{'-' if value < 0 else ''}{digits}{decimals}"
+    if value >= 0:
+        return f"{digits}{decimals}"
+    return f"({digits}{decimals})" if parentheses else f"-{digits}{decimals}"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Family:
 
     `window` is how many months a monthly table prints. Figures are in `unit`; from issue `unit_change` on,
     if there is one, thousands are printed as millions with three decimals, so that no digit is lost.
+    Negative figures stand in `parentheses`, or have a minus.
     `levels`, `season` (of a thousand) and `growth` (thousandths a year) shape the figures.
     """
 
@@ -84,6 +87,7 @@ class Family:
     window: int
     unit: Unit
     unit_change: int | None
+    parentheses: bool
     growth: int
     levels: Integers
     season: Integers
@@ -165,6 +169,7 @@ class Families:
             window=0 if entities else stream.pick((6, 9, 12)),
             unit=unit,
             unit_change=change,
+            parentheses=concept.signed and Stream(self._key, Purpose.group, group, 1).chance(50),
             growth=0,
             levels=np.zeros(0, np.int64),
             season=np.zeros(0, np.int64),

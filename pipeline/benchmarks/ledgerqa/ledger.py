@@ -1,7 +1,8 @@
 """The figures: what each issue prints in each table, as a pure function of the seed.
 
 A monthly row, once printed, may be revised in a later table that still prints it (the changed cells carry
-an `r` there), or corrected by an errata note after it has left the tables. A row has one such event at most.
+an `r` there), or corrected after it has left the tables: soon, by an errata note, or late, by a circular. A
+row has one such event at most.
 A cross table may be printed once more, restated, by the next issue. Fiscal years are sums of what an issue
 knows of their months, so a revision reaches them too. All arithmetic is on 64-bit integers.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
@@ -24,26 +26,39 @@ _PERIODS = 8  # issues of a cross table in a block
 _CACHED_BLOCKS = 2_048  # of each sort, at most 25 kB each
 _GRAIN = 1 << 10  # a cell's part of a key: row · 1024 + column
 _LATEST_ERRATUM = 3  # issues after a month's last print
+_LATE = 12  # months after a month's last print, and as many again, in which a circular may correct it
+_LONGEST_WAIT = 36  # months from a month to the last issue that may tell of its change
+
+
+class Notice(StrEnum):
+    """Where a change is told: in a table, in an errata note of a bulletin, or in a circular of its own."""
+
+    table = "table"
+    erratum = "erratum"
+    circular = "circular"
 
 
 @dataclass(frozen=True)
 class Event:
-    """A monthly row's change, in `column` by `delta`; `issue` tells of it first, by a note if an erratum."""
+    """A monthly row's change, in `column` by `delta`; `issue`, or its date's circular, tells of it first."""
 
     month: int
     column: int
     delta: int
     issue: int
-    erratum: bool
+    notice: Notice
 
 
 @dataclass(frozen=True)
 class Figures:
-    """A table's body by row and column, the totals last, and the cells (row, column) marked `r`."""
+    """A table's body by row and column, the totals last, and the cells (row, column) marked `r`.
+
+    `noted` are the events that a note or circular of the issue's date tells of.
+    """
 
     values: Integers
     revised: tuple[tuple[int, int], ...]
-    errata: tuple[Event, ...] = ()
+    noted: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,6 +67,7 @@ class Rates:
 
     revision: int
     errata: int
+    late: int
     restated: int
 
 
@@ -90,6 +106,14 @@ class Ledger:
         complete = fiscal_year(self.calendar.date(issue)) - 1
         return range(complete - FISCAL_YEARS + 1, complete + 1)
 
+    def prints_year(self, year: int) -> range:
+        """The issues of the dataset that print a fiscal year."""
+        first, last = (
+            -((self.calendar.start - fiscal_start(at)) // self.calendar.step)
+            for at in (year + 1, year + 1 + FISCAL_YEARS)
+        )
+        return range(max(first, 0), min(max(last, 0), self.calendar.issues))
+
     def months(self, family: Family, issue: int) -> range:
         """The months that an issue prints of a monthly family."""
         date = self.calendar.date(issue)
@@ -116,7 +140,7 @@ class Ledger:
         return row
 
     def monthly(self, family: Family, issue: int) -> Figures:
-        """The fiscal years' rows, then the months', with a total column; and the issue's errata."""
+        """The fiscal years' rows, then the months', with a total column; and what is noted of others."""
         date, oldest = self.calendar.date(issue), self.fiscal_years(issue)[0]
         block = self._block(family, fiscal_start(oldest))
         end = date - block.first
@@ -124,7 +148,7 @@ class Ledger:
         ends = block.sums[start : start + 12 * FISCAL_YEARS + 1 : 12]
         rows = np.concatenate((ends[1:] - ends[:-1], block.final[end - family.window : end]))
         new: list[tuple[Event, list[int]]] = []
-        for event in block.events[end - family.window - _LATEST_ERRATUM * self.calendar.step : end]:
+        for event in block.events[end - _LONGEST_WAIT : end]:
             if event is None or event.issue < issue:
                 continue
             year = fiscal_year(event.month) - oldest
@@ -137,8 +161,8 @@ class Ledger:
             for row in at:
                 rows[row, event.column] -= event.delta
                 rows[row, -1] -= event.delta
-        errata = tuple(event for event, _ in new if event.erratum)
-        return Figures(rows, self._revised(family, issue, new) if new else (), errata)
+        noted = tuple(event for event, _ in new if event.notice is not Notice.table)
+        return Figures(rows, self._revised(family, issue, new) if new else (), noted)
 
     def _revised(
         self, family: Family, issue: int, new: list[tuple[Event, list[int]]]
@@ -161,7 +185,9 @@ class Ledger:
         months = block * _BLOCK + np.arange(_BLOCK + 12 * (FISCAL_YEARS + 1), dtype=np.int64)
         values = self._first_reports(family, months)
         words = derive_words(derive(family.key, Purpose.events), months)
-        happens = words % np.uint64(100) < np.uint64(self.rates.revision + self.rates.errata)
+        happens = words % np.uint64(100) < np.uint64(
+            self.rates.revision + self.rates.errata + self.rates.late
+        )
         events: list[Event | None] = [None] * len(months)
         for at in happens.nonzero()[0].tolist():
             events[at] = event = self._event(family, int(months[at]), int(words[at]), values[at])
@@ -178,9 +204,14 @@ class Ledger:
         size = max(abs(int(row[column])) * (percent + 2) // 100, 1)
         prints = family.window // self.calendar.step
         first = self.calendar.first_print(month)
-        erratum = lot >= self.rates.revision
-        issue = first + prints + rest % _LATEST_ERRATUM if erratum else first + 1 + rest % (prints - 1)
-        return Event(month, column, -size if falls else size, issue, erratum)
+        if lot < self.rates.revision:
+            notice, issue = Notice.table, first + 1 + rest % (prints - 1)
+        elif lot < self.rates.revision + self.rates.errata:
+            notice, issue = Notice.erratum, first + prints + rest % _LATEST_ERRATUM
+        else:
+            wait = _LATE // self.calendar.step
+            notice, issue = Notice.circular, first + prints + wait + rest % wait
+        return Event(month, column, -size if falls else size, issue, notice)
 
     def _first_reports(self, family: Family, months: Integers) -> Integers:
         """Rows as first reported, by month and column, their totals last."""
@@ -234,7 +265,8 @@ class Ledger:
         """One to four changes of a period's figures: row, column and by how much."""
         stream = Stream(family.key, Purpose.restatement, issue, 1)
         changes = []
-        for cell in stream.sample(range(family.levels.size), stream.between(1, 4)):
+        cells = dict.fromkeys(stream.below(family.levels.size) for _ in range(stream.between(1, 4)))
+        for cell in cells:
             row, column = divmod(cell, family.levels.shape[1])
             size = max(int(values[row, column]) * stream.between(2, 9) // 100, 1)
             changes.append((row, column, size if stream.chance(50) else -size))

@@ -7,102 +7,164 @@ from pipeline.benchmarks.ledgerqa.phrasing import Phrasings
 APART = Phrasings(
     frames={
         "single": (
-            "I am looking at {table} ({where}). Which amount stands there for {what}? {form}",
-            "{form} Wanted is {what}. It can be read off {table}, {where}.",
-            "Someone checking {table}, {where}, wants to know {what}; which number should they write down? "
-            "{form}",
-            "Look up {what}: the source is {table}, {where}. {form}",
-            "Among {table}, {where}, one entry is {what}. State it. {form}",
-            "A clerk copies {what} out of {table}, {where}. Which amount does the clerk copy? {form}",
+            "How much is {what}? The figure is in {table}, {where}. {form}",
+            "Please open {table}, {where}, and read {what}. {form}",
+            "{form} I need {what} from {table}, {where}.",
+            "My notes lack one number: {what}. It comes from {table}, {where}; please supply it. {form}",
+            "Can you tell me {what}? It should be in {table}, {where}. {form}",
+            "An auditor quotes {what} from {table}, {where}. What does the quotation say? {form}",
         ),
         "arithmetic": (
-            "A reader of {table}, {where}, works out {what}. Which result should come out? {form}",
-            "{form} The quantity sought is {what}, with every input read from {table}, {where}.",
-            "Let the inputs come from {table}, {where}. Work out {what}. {form}",
-            "How large is {what}, if one relies on {table}, {where}? {form}",
-            "Determine {what}. All inputs are found among {table}, {where}. {form}",
-            "On the evidence of {table}, {where}, how much is {what}? {form}",
+            "How much is {what}? Every figure needed is in {table}, {where}. {form}",
+            "{form} Please work this out from {table}, {where}: {what}.",
+            "I need {what}. The raw numbers are those of {table}, {where}. {form}",
+            "With {table}, {where}, before you: how much does one get for {what}? {form}",
+            "Can you derive {what} with the help of {table}, {where}? {form}",
+            "An auditor recalculates {what} on the strength of {table}, {where}. What ought to come out? "
+            "{form}",
         ),
         "series": (
-            "The monthly line {column} belongs to {table}. Between {first} and {last}, both included, there"
-            " are {count} months; where an amount was changed by a subsequent bulletin or a printed "
-            "correction, the final version counts. How large is {what}? {form}",
-            "{form} Sought is {what}, built from the {column} entries among {table}. The span runs from the"
-            " month of {first} up to and including {last}, {count} months in all, and superseded amounts do"
-            " not count.",
-            "Somebody assembles a run of {count} months, {first} to {last} inclusive, of {column} from "
-            "{table}. Each amount is the newest one on record, whether from a table or from a correction "
-            "notice. Work out {what}. {form}",
-            "How large is {what}, when the months are {first} to {last} inclusive ({count} of them), the "
-            "line is {column}, and the source is {table}? Whenever bulletins disagree, trust the last word."
-            " {form}",
-            "Starting with {first} and ending with {last}, collect {count} month-by-month amounts of "
-            "{column} among {table}, in their final state after whatever corrections were published. "
-            "Determine {what}. {form}",
-            "Take {table}, specifically {column}. Over the {count} consecutive months beginning {first} and"
-            " finishing {last}, and with outdated amounts replaced by what superseded them (misprints put "
-            "right too), how much is {what}? {form}",
+            "I am charting {column} month by month, starting in {first} and ending in {last} ({count} "
+            "points), out of {table}. Whatever was corrected afterwards enters with its corrected value. "
+            "How much is {what}? {form}",
+            "{form} Needed is {what}: the values of {column} in {table} over all months between {first} and "
+            "{last} inclusive, {count} of them, each at its final value after any correction in a later "
+            "bulletin or in a notice.",
+            "Please build the {count}-month run of {column} that opens with {first} and closes with "
+            "{last}, out of {table}. Where two bulletins differ the younger one is right, and a printed "
+            "correction overrules both. How much is {what}? {form}",
+            "There is a line for {column} in {table}. Follow it over {count} months, {first} being the "
+            "opening one and {last} the closing one, with every correction applied that was ever "
+            "announced. Can you work out {what}? {form}",
+            "Can you work out {what}? Meant are the final values, after all amendments, of {column} in "
+            "{table}, covering {count} months, {first} to {last}. {form}",
+            "Suppose someone keeps a record of {column} out of {table} and corrects it whenever a bulletin "
+            "or a notice says so. Over the stretch {first} to {last} ({count} months, both ends counted), "
+            "how much is {what} once all corrections are in? {form}",
         ),
         "revision": (
-            "Bulletins sometimes amend what they printed before. In the light of everything published, how "
-            "much is {what}, among {table}? {form}",
-            "{form} Sought: {what}. The source is {table}, some amounts of which were superseded, or "
-            "declared misprints, in subsequent bulletins.",
-            "Somebody has an old bulletin at hand and distrusts it. Going through the whole file of "
-            "{table}, how large is {what}? {form}",
-            "Once every amendment and printed correction has been applied to {table}, which number results "
-            "for {what}? {form}",
-            "Determine {what} with regard to {table}, bearing in mind that subsequent bulletins amended some "
-            "entries. {form}",
-            "The record on {table} changed over time, through amended tables or correction notices. Work out "
+            "Going by all that was published in the end, how much is {what}? The table is {table}. {form}",
+            "{form} From {table} I need {what}; note that some of its figures did not survive later checks.",
+            "Can you tell me {what}? Look at {table}, and at whatever was said about it afterwards. {form}",
+            "Printed figures in {table} were not always final. How much is {what}? {form}",
+            "An auditor compares successive bulletins, and the notices that correct them, as to {table}. "
+            "What should be noted for {what}? {form}",
+            "Please trace {table} through the years until nothing more was changed, and give {what}. {form}",
+        ),
+        "unit": (
+            "How much is {what}? Check in which unit {table} is set, {where}. {form}",
+            "{form} In {table}, {where}, I need {what}; be careful with thousands and millions.",
+            "Please take from {table}, {where}, {what}, and bring it to the unit I ask for. {form}",
+            "Can you tell me {what}? It is in {table}, {where}, perhaps in another unit than mine. {form}",
+            "An auditor with {table}, {where}, at hand needs {what} and is particular about units and "
+            "signs. What do you report? {form}",
+            "With {table}, {where}, before you and its unit line in mind: how much is {what}? {form}",
+        ),
+        "calendar": (
+            "How much is {what}, on the final figures of {table}? {form}",
+            "{form} I need {what}. Use {table} with all its later corrections, and do not mix up the two "
+            "kinds of year.",
+            "The bulletin closes its books in September, other people in December. In view of that, and of "
+            "every correction ever announced, how much is {what} in {table}? {form}",
+            "Can you tell me {what}? Look at {table} and take the final values. {form}",
+            "Please determine, out of {table} (corrected wherever a later bulletin or notice corrects it), "
+            "{what}. {form}",
+            "An auditor is asked for {what} in {table}, on the last published values. What is the reply? "
+            "{form}",
+        ),
+        "list": (
+            "I need {what}. The place to look is {table}, {where}. {form}",
+            "{form} Please copy {what} from {table}, {where}.",
+            "Can you put together {what}, out of {table}, {where}? {form}",
+            "With {table}, {where}, before you: what do you get for {what}? {form}",
+            "An auditor asks for {what}, all from {table}, {where}. What do you hand over? {form}",
+            "Once more from the bulletin, and this time several at once. In {table}, {where}, look for "
             "{what}. {form}",
         ),
     },
     operations={
         "value": ("{a}",),
-        "difference": ("what is left of {a} after taking away {b}", "{a} less {b}"),
-        "percent_change": (
-            "the relative movement, in per cent of the starting amount, when going from {a} to {b}",
-            "the growth rate (negative for a fall) between {a} and {b}",
+        "absolute": ("the size, whatever its sign, of {a}", "the magnitude of {a}"),
+        "difference": (
+            "the amount by which {a} exceeds {b} (below zero if it falls short)",
+            "what remains of {a} once {b} has been subtracted",
         ),
-        "share": ("the portion, per hundred, that {a} makes up of {b}",),
-        "ratio": ("the quotient obtained when {a} is divided by {b}",),
-        "sum": ("the amount that {list} make together", "the combined amount of {list}"),
-        "mean": ("the simple average of {list}", "the average over {list}"),
-        "geometric_mean": ("the n-th root of the product of {list} (n being how many there are)",),
-        "sample_deviation": ("the standard deviation of {list}, with n - 1 in the denominator",),
-        "population_deviation": ("the standard deviation of {list}, with n in the denominator",),
-        "figures": ("these {count} amounts", "those {count} monthly amounts"),
+        "excess": (
+            "the amount by which {a} exceeds {b} (below zero if it falls short)",
+            "what remains of {a} once {b} has been subtracted",
+        ),
+        "percent_change": (
+            "the rise (below zero for a fall) from {a} to {b}, relative to the former and times 100",
+            "the relative change that leads from {a} to {b}, as a percentage of the former",
+        ),
+        "share": ("{a} as so many per hundred of {b}", "the fraction of {b} that is {a}, times 100"),
+        "ratio": ("{a} divided by {b}", "the quotient of {a} by {b}"),
+        "sum": ("the amount that results from adding up {list}", "what one gets by adding {list}"),
+        "mean": ("the average of {list}",),
+        "geometric_mean": ("the geometric average of {list}",),
+        "sample_deviation": ("the standard deviation of {list}, taken as a sample (so divide by n - 1)",),
+        "population_deviation": ("the standard deviation of {list}, taken as a whole (so divide by n)",),
+        "trend": (
+            "the slope, per month, of a straight line fitted to {list} by least squares",
+            "the monthly step of the straight line that fits {list} best in least squares",
+        ),
+        "list": ("{list} (in this order)", "these figures, in the order given: {list}"),
+        "descending": ("{list}, sorted so that the biggest comes first",),
+        "ranking": (
+            "{rows}, sorted by {column} in the {period} so that the biggest comes first",
+            "the order of {rows} by size of {column} in the {period}, the biggest at the front",
+        ),
+        "figures": ("these {count} values", "all {count} of those values"),
     },
     table=(
-        "the {basis} {concept} of the {topic}, tabulated by {by}",
-        "the {topic}'s {concept} on the {basis} reckoning, split by {by}",
-        "the {by} breakdown of {basis} {concept} published for the {topic}",
+        "the {basis} table on {concept} of the {topic}, classified by {by}",
+        "the {topic} table that splits {concept} up by {by} (the {basis} one)",
+        "the table of {concept} by {by} that the {topic} has in its {basis} accounts",
     ),
-    where=("bulletin dated {issue}", "going by the number that came out in {issue}"),
-    where_each="each input from the bulletin named beside it",
-    printed_in="{cell} going by the bulletin dated {issue}",
-    month_cell=("the {period} amount under {column}", "{column} during {period}"),
-    fiscal_cell=(
-        "the {column} amount of fiscal {period}",
-        "{column} over the twelve months of fiscal {period}",
+    where=("as the {issue} bulletin has it", "in the bulletin of {issue}"),
+    where_each="every figure from the bulletin given after it",
+    printed_in="{cell} (bulletin of {issue})",
+    month_cell=("{column} for the month of {period}", "the {column} figure of {period}"),
+    fiscal_cell=("{column} in the whole of fiscal {period}", "the {column} figure of fiscal {period}"),
+    fiscal_year_cell=(
+        "{column} over the fiscal year ended {last}",
+        "{column} in the fiscal year {period}, the one that began in {first}",
     ),
-    cross_cell=("the {row} entry under {column} for the {period}", "{column}, line {row}, for the {period}"),
-    first_report="the amount originally published for {cell}",
-    last_report="the amount that finally stands for {cell}",
+    calendar_cell=(
+        "{column} added up over the months from January to December of {period}",
+        "what the twelve months of the calendar year {period} make under {column}",
+    ),
+    cross_cell=("the {column} figure of {row} for the {period}", "{column}, {row}, for the {period}"),
+    quoted="{name}",
+    first_report="{cell} as it was first given out",
+    last_report="{cell} as it stands after all corrections",
     units={
-        "thousand": "thousand dollars",
-        "million": "million dollars",
-        "percent": "per cent",
-        "ratio": "a pure number",
+        "thousand": "in thousand dollars",
+        "million": "in million dollars",
+        "percent": "in per cent",
+        "ratio": "as a bare quotient",
     },
     whole=(
-        "The result should be an integer count of {unit}.",
-        "Please express it in {unit} without any decimals.",
+        "Report the result {unit}, without decimals.",
+        "Put the result {unit}, as an integer.",
     ),
     rounded=(
-        "The result should be expressed in {unit} with {decimals} digits after the decimal point.",
-        "Please state {unit}, keeping {decimals} digits after the point.",
+        "Report the result {unit}, to {decimals} decimals.",
+        "Put the result {unit} and keep {decimals} decimals.",
     ),
-    numerals={2: "two", 3: "three", 4: "four"},
+    list_whole=(
+        "Write {count} integers between square brackets, {unit}, with commas between them.",
+        "Report one bracketed row of {count} integers {unit}.",
+    ),
+    list_rounded=(
+        "Write {count} amounts between square brackets, {unit}, with commas between them and {decimals} "
+        "decimals each.",
+        "Report one bracketed row of {count} amounts {unit}, to {decimals} decimals each.",
+    ),
+    list_names=(
+        "Write the {count} names between square brackets, with commas between them.",
+        "Report one bracketed row of the {count} names.",
+    ),
+    signs=("A net repayment is below zero.", "Where more was repaid than lent, the figure is below zero."),
+    numerals={2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"},
 )

@@ -24,35 +24,68 @@ BUILT = Phrasings(
         ),
         "series": (
             "For each of the {count} months from {first} through {last}, take the most recently reported "
-            'figure for "{column}" in {table}, counting later revisions and errata notes. What is {what}? '
-            "{form}",
+            'figure for "{column}" in {table}, counting later revisions, errata notes and circulars. What '
+            "is {what}? {form}",
             'Consider "{column}" in {table} for the {count} months from {first} through {last}. For every '
-            "month use the figure most recently reported in any issue, errata notes included. What is "
-            "{what}? {form}",
-            'Using the most recently reported figures (revisions and errata notes included) for "{column}" '
-            "in {table}, compute {what} for the {count} months from {first} through {last}. {form}",
+            "month use the figure most recently reported in any issue, errata notes and circulars included. "
+            "What is {what}? {form}",
+            "Using the most recently reported figures (revisions, errata notes and circulars included) for "
+            '"{column}" in {table}, compute {what} for the {count} months from {first} through {last}. '
+            "{form}",
             'What is {what}, taking "{column}" in {table} for each of the {count} months from {first} '
-            "through {last} as most recently reported, with later revisions and errata notes? {form}",
+            "through {last} as most recently reported, with later revisions, errata notes and circulars? "
+            "{form}",
             'From {first} through {last}, {table} reports "{column}" for {count} months. Taking the latest '
-            "reported figure for each month, corrected by errata notes where there are any, what is {what}?"
-            " {form}",
+            "reported figure for each month, corrected by errata notes and circulars where there are any, "
+            "what is {what}? {form}",
             'Calculate {what}: "{column}" in {table}, monthly, from {first} through {last} ({count} '
-            "months). Use for each month the most recently reported figure, including revisions and errata "
-            "notes. {form}",
+            "months). Use for each month the most recently reported figure, including revisions, errata "
+            "notes and circulars. {form}",
         ),
         "revision": (
-            "Counting all later revisions and errata notes, what was {what} in {table}? {form}",
-            "In {table}, what was {what}, counting later revisions, restated tables and errata notes? {form}",
+            "Counting all later revisions, errata notes and circulars, what was {what} in {table}? {form}",
+            "In {table}, what was {what}, counting later revisions, restated tables, errata notes "
+            "and circulars? {form}",
             "Earlier issues may print figures that were corrected later. In {table}, what was {what}? {form}",
-            "Using {table} in all issues, with revisions and errata notes, find {what}. {form}",
-            "According to all issues of the bulletin together, errata notes included, what was {what} in "
-            "{table}? {form}",
-            "What was {what} in {table}, taking revisions and errata notes of later issues into account? "
+            "Using {table} in all issues, with revisions, errata notes and circulars, find {what}. {form}",
+            "According to all issues of the bulletin together, errata notes and circulars included, what "
+            "was {what} in {table}? {form}",
+            "What was {what} in {table}, taking later revisions, errata notes and circulars into account? "
             "{form}",
+        ),
+        "unit": (
+            "According to {table}, {where}, what was {what}? Mind the unit. {form}",
+            "Using {table}, {where}, state {what}, converted where the table has another unit. {form}",
+            "What was {what}, going by {table}, {where}? Mind unit and sign. {form}",
+            "In {table}, {where}, look at the unit first. What was {what}? {form}",
+            "From {table}, {where}, find {what}, whatever the unit of the table. {form}",
+            "Take {table}, {where}. What was {what}? Convert the unit if that is needed. {form}",
+        ),
+        "calendar": (
+            "Counting all later revisions, errata notes and circulars, what was {what} in {table}? {form}",
+            "Mind that fiscal years begin in October. As most recently reported, what was {what} in {table}? "
+            "{form}",
+            "In {table}, as most recently reported, errata notes and circulars included, what was {what}? "
+            "{form}",
+            "Using {table} in all issues, with revisions, errata notes and circulars, find {what}. {form}",
+            "A fiscal year is no calendar year. In {table}, what was {what}, as most recently reported? "
+            "{form}",
+            "What was {what} in {table}, taking later revisions, errata notes and circulars into account? "
+            "{form}",
+        ),
+        "list": (
+            "According to {table}, {where}, what is the list of {what}? {form}",
+            "From {table}, {where}, write down {what}. {form}",
+            "Using {table}, {where}, list {what}. {form}",
+            "In {table}, {where}, find {what}. {form}",
+            "List {what}, according to {table}, {where}. {form}",
+            "Take {table}, {where}. Write down {what}. {form}",
         ),
     },
     operations={
         "value": ("{a}",),
+        "absolute": ("the absolute value of {a}", "the absolute value (without a sign) of {a}"),
+        "excess": ("{a} minus {b}", "the difference of {a} minus {b}"),
         "difference": ("{a} minus {b}", "the difference of {a} minus {b}"),
         "percent_change": ("the percentage change from {a} to {b}",),
         "share": ("{a} as a percentage of {b}", "the share of {a} in {b}, as a percentage"),
@@ -62,6 +95,13 @@ BUILT = Phrasings(
         "geometric_mean": ("the geometric mean of {list}",),
         "sample_deviation": ("the sample standard deviation of {list}",),
         "population_deviation": ("the population standard deviation of {list}",),
+        "trend": (
+            "the least-squares slope a month of {list}",
+            "the trend of {list} (the slope a month of the least-squares line)",
+        ),
+        "list": ("the figures, in this order, for {list}",),
+        "descending": ("the figures, from the largest to the smallest, for {list}",),
+        "ranking": ('the names {rows}, ranked from the largest to the smallest "{column}" in the {period}',),
         "figures": ("the {count} figures", "the {count} monthly figures"),
     },
     table=('Table {code}, "{title}"', 'the table "{title}"', 'Table {code} ("{title}")'),
@@ -70,7 +110,16 @@ BUILT = Phrasings(
     printed_in="{cell} as printed in the {issue} issue",
     month_cell=('"{column}" for {period}', '"{column}" in {period}'),
     fiscal_cell=('"{column}" for fiscal year {period}', '"{column}" in fiscal year {period}'),
+    fiscal_year_cell=(
+        '"{column}" for the fiscal year {period} ({first} through {last})',
+        '"{column}" in fiscal year {period} ({first} to {last})',
+    ),
+    calendar_cell=(
+        'the total of "{column}" for the calendar year {period} (January through December)',
+        'the twelve-month total of "{column}" in calendar year {period} (January to December)',
+    ),
     cross_cell=('"{column}" for "{row}" in the {period}',),
+    quoted='"{name}"',
     first_report="the first reported figure for {cell}",
     last_report="the most recently reported figure for {cell}",
     units={
@@ -84,5 +133,20 @@ BUILT = Phrasings(
         "Answer in {unit}, rounded to {decimals} decimal places.",
         "Give the answer in {unit}, rounded to {decimals} decimal places.",
     ),
-    numerals={2: "two", 3: "three", 4: "four"},
+    list_whole=(
+        "Answer in {unit}, with a list in brackets of {count} whole numbers: [a, b, …].",
+        "Give the answer as a list in brackets of {count} whole numbers, [a, b, …], in {unit}.",
+    ),
+    list_rounded=(
+        "Answer in {unit}, with a list in brackets of {count} numbers, each rounded to {decimals} decimal "
+        "places: [a, b, …].",
+        "Give the answer as a list in brackets of {count} numbers, [a, b, …], in {unit}, each rounded to "
+        "{decimals} decimal places.",
+    ),
+    list_names=(
+        "Answer with a list in brackets of the {count} names: [first, second, …].",
+        "Give the answer as a list in brackets of the {count} names, [first, second, …].",
+    ),
+    signs=("Net repayments count as negative.", "Net repayments have a minus sign."),
+    numerals={2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import isqrt
 
@@ -9,14 +10,16 @@ from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
 from pipeline.benchmarks.ledgerqa.dates import Calendar
 from pipeline.benchmarks.ledgerqa.families import Families
 from pipeline.benchmarks.ledgerqa.ledger import Ledger, Rates
-from pipeline.benchmarks.ledgerqa.rendering import Issue, prose_bytes, render, table
+from pipeline.benchmarks.ledgerqa.noise import Noise
+from pipeline.benchmarks.ledgerqa.reading import Place
+from pipeline.benchmarks.ledgerqa.rendering import Printed, prose_bytes, render, table
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
 from pipeline.errors import BenchmarkError
 
 SMALLEST, LARGEST = 10_000, 1_000_000_000
 BYTES_PER_TOKEN = 4
 _PROSE_PERCENT = 15
-_SAMPLE = 20  # issues that are printed to see how much room is left
+_SAMPLE = 8  # issues that are printed to see how much room is left
 _ABOUT_MASTHEAD, _ABOUT_CONTENTS_LINE = 100, 20  # bytes
 
 
@@ -26,11 +29,13 @@ class Plan:
 
     ledger: Ledger
     paragraphs: int
+    noise_percent: int
 
-    def render(self, issue: int) -> Issue:
-        """An issue, with its share of the paragraphs."""
+    def render(self, issue: int, kept: Collection[Place]) -> list[Printed]:
+        """The documents of an issue's date, with its share of paragraphs; `kept` figures are read well."""
         before, after = (self.paragraphs * at // self.ledger.calendar.issues for at in (issue, issue + 1))
-        return render(self.ledger, issue, after - before)
+        noise = Noise(self.noise_percent, kept) if self.noise_percent else None
+        return render(self.ledger, issue, after - before, noise)
 
 
 def plan(config: LedgerQAConfig) -> Plan:
@@ -42,14 +47,18 @@ def plan(config: LedgerQAConfig) -> Plan:
     key = derive(0, config.seed)
     calendar = _calendar(key, config.tokens)
     families = Families(key, calendar, config.distractors, min(36, 10 + config.tokens // 5_000))
-    rates = Rates(config.revision_percent, config.errata_percent, config.restated_percent)
+    rates = Rates(
+        config.revision_percent, config.errata_percent, config.late_percent, config.restated_percent
+    )
     size = config.tokens * BYTES_PER_TOKEN // calendar.issues
     least = 2 + config.distractors  # a monthly group and a cross table
     count = _families(Ledger(config.seed, calendar, families, families.most, rates), size, least)
     ledger = Ledger(config.seed, calendar, families, count, rates)
     sample = range(0, calendar.issues, max(calendar.issues // _SAMPLE, 1))
-    bare = sum(len(render(ledger, issue, 0).text.encode()) for issue in sample) / len(sample)
-    return Plan(ledger, max(round((size - bare) * calendar.issues / prose_bytes(ledger)), 0))
+    bare = sum(len(each.text.encode()) for issue in sample for each in render(ledger, issue, 0))
+    room = (size * len(sample) - bare) * calendar.issues
+    paragraphs = max(room // (prose_bytes(ledger) * len(sample)), 0)
+    return Plan(ledger, paragraphs, config.noise_percent)
 
 
 def _check(config: LedgerQAConfig) -> None:
@@ -58,8 +67,12 @@ def _check(config: LedgerQAConfig) -> None:
         "distractors": (config.distractors, 0, 3),
         "questions_per_kind": (config.questions_per_kind, 1, 10_000),
         "revision_percent": (config.revision_percent, 0, 50),
-        "errata_percent": (config.errata_percent, 0, 50),
+        "errata_percent": (config.errata_percent, 0, 25),
+        "late_percent": (config.late_percent, 0, 25),
         "restated_percent": (config.restated_percent, 0, 100),
+        "series_months": (config.series_months, 24, 480),
+        "operands": (config.operands, 3, 8),
+        "noise_percent": (config.noise_percent, 0, 50),
         "processes": (config.processes, 1, 1_024),
     }
     for name, (value, low, high) in bounds.items():

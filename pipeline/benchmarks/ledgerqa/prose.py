@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from pipeline.benchmarks.ledgerqa.dates import MONTHS, Calendar, month_name
-from pipeline.benchmarks.ledgerqa.families import Family, printed
-from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger
-from pipeline.benchmarks.ledgerqa.streams import Stream
+from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
+from pipeline.benchmarks.ledgerqa.ledger import Event, Ledger, Notice
+from pipeline.benchmarks.ledgerqa.streams import Stream, derive
 
 _HEADINGS = ("Review of Operations", "Financing Notes", "Administrative Announcements", "Market Notes")
 _SENTENCES = (
@@ -40,6 +40,14 @@ _ERRATA = (
 )
 
 
+_CIRCULARS = (
+    'Table {code}, "{title}": under "{label}", {month}, for {old} read {new} ({unit}); the total for the '
+    "month, given as {old_total}, becomes {new_total}.",
+    'In the monthly figures of Table {code}, "{title}", {new} {unit} takes the place of {old} as the '
+    'amount of "{label}" for {month}, and {new_total} that of {old_total} as the total.',
+)
+
+
 def paragraph(stream: Stream) -> str:
     """A paragraph of four sentences, now and then with a heading above it."""
     word, first = divmod(stream.word(), len(_SENTENCES))
@@ -55,16 +63,26 @@ def paragraph(stream: Stream) -> str:
 
 @lru_cache(maxsize=len(_SENTENCES) * _VARIETIES)
 def _sentence(number: int, variety: int) -> str:
-    stream = Stream(variety, number)
+    word, month = divmod(derive(variety, number), len(MONTHS))
+    word, day = divmod(word, 16)
+    word, count = divmod(word, 49)
+    word, large = divmod(word, 85)
+    word, other = divmod(word, 85)
+    word, rate = divmod(word, 900)
     return _SENTENCES[number].format(
-        month=stream.pick(MONTHS),
-        day=stream.between(4, 19),
-        number=stream.between(12, 60),
-        large=50 * stream.between(11, 95),
-        other=50 * stream.between(11, 95),
-        rate=f"{stream.between(2, 10)}.{stream.between(0, 99):02d}",
-        second_rate=f"{stream.between(2, 10)}.{stream.between(0, 99):02d}",
+        month=MONTHS[month],
+        day=4 + day,
+        number=12 + count,
+        large=50 * (11 + large),
+        other=50 * (11 + other),
+        rate=_rate(rate),
+        second_rate=_rate(word % 900),
     )
+
+
+def _rate(hundredths: int) -> str:
+    whole, part = divmod(hundredths, 100)
+    return f"{2 + whole}.{part:02d}"
 
 
 def unit_notice(family: Family) -> str:
@@ -72,25 +90,41 @@ def unit_notice(family: Family) -> str:
     return f"Beginning with this issue, the figures of Table {family.code} are given in millions of dollars."
 
 
-def erratum(ledger: Ledger, family: Family, event: Event) -> tuple[str, int, int]:
-    """An errata note, and where in it the corrected figure and the corrected total start."""
+def note(ledger: Ledger, family: Family, event: Event) -> tuple[str, int, int]:
+    """A note of an event, and where in it the corrected figure and the corrected total start."""
     unit = family.unit_at(event.issue)
     new = ledger.month_values(family, event.month, event.issue)
-    old = ledger.month_values(family, event.month, event.issue - 1)
     fields = {
         "code": family.code,
         "title": family.title,
         "label": family.columns[event.column].label,
         "month": month_name(event.month),
         "unit": f"{unit.word} dollars",
-        "old": printed(int(old[event.column]), unit, commas=True),
-        "old_total": printed(int(old[-1]), unit, commas=True),
+        "old": _figure(family, unit, int(new[event.column]) - event.delta),
+        "old_total": _figure(family, unit, int(new[-1]) - event.delta),
     }
-    before, rest = Stream(family.key, event.month).pick(_ERRATA).split("{new}")
+    notes = _ERRATA if event.notice is Notice.erratum else _CIRCULARS
+    before, rest = Stream(family.key, event.month).pick(notes).split("{new}")
     middle, after = rest.split("{new_total}")
     before, middle, after = (part.format(**fields) for part in (before, middle, after))
-    value, total = (printed(int(new[column]), unit, commas=True) for column in (event.column, -1))
+    value, total = (_figure(family, unit, int(new[column])) for column in (event.column, -1))
     return f"{before}{value}{middle}{total}{after}", len(before), len(before) + len(value) + len(middle)
+
+
+def _figure(family: Family, unit: Unit, value: int) -> str:
+    return printed(value, unit, commas=True, parentheses=family.parentheses)
+
+
+_CIRCULAR = (
+    "Office of the Comptroller of Accounts\n\nLate Corrections to the Ledger Bulletin\n\nThe amounts "
+    "below, published in earlier issues of the bulletin, have been found in error on the audit of the "
+    "accounts. They will not be printed again by month."
+)
+
+
+def circular_head(calendar: Calendar, issue: int) -> str:
+    """The first lines of a circular."""
+    return f"LEDGER CIRCULAR\n\n{calendar.name(issue)}\n\n{_CIRCULAR}"
 
 
 def masthead(calendar: Calendar, issue: int) -> str:

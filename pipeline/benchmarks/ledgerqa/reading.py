@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pipeline.benchmarks.ledgerqa.answers import Operand
 from pipeline.benchmarks.ledgerqa.families import Family, printed
-from pipeline.benchmarks.ledgerqa.ledger import FISCAL_YEARS, Figures, Ledger
+from pipeline.benchmarks.ledgerqa.ledger import FISCAL_YEARS, Figures, Ledger, Notice
 
 
 class Vintage(StrEnum):
@@ -31,11 +31,11 @@ class MonthCell:
 
 @dataclass(frozen=True)
 class FiscalCell:
-    """A fiscal year's figure as an issue prints it."""
+    """A fiscal year's figure, in an issue or (`Vintage.last`) as last reported."""
 
     year: int
     column: int
-    when: int
+    when: When
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ Cell = MonthCell | FiscalCell | CrossCell
 
 @dataclass(frozen=True)
 class Place:
-    """A printed figure: row and column of a table, or (`row` is then the month) of an errata note."""
+    """A printed figure: row and column of a table, or (`row` is then the month) of a note or circular."""
 
     issue: int
     family: int
@@ -61,6 +61,7 @@ class Place:
     column: int
     restated: bool = False
     note: bool = False
+    circular: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ class Reader:
                 return self._month_in_issue(family, cell)
             case MonthCell():
                 return self._month(family, cell, prefer)
+            case FiscalCell(when=int()):
+                return self._fiscal_in_issue(family, cell, int(cell.when))
             case FiscalCell():
                 return self._fiscal(family, cell)
             case CrossCell():
@@ -132,8 +135,9 @@ class Reader:
         if told is not None and old:
             stale = tuple(self._month_place(family, cell, issue) for issue in old)
             stale_operand = self._month_value(family, cell, old[-1])
-        if told is not None and event is not None and event.erratum:
-            note = Place(told, family.number, cell.month, cell.column, note=True)
+        if told is not None and event is not None and event.notice is not Notice.table:
+            circular = event.notice is Notice.circular
+            note = Place(told, family.number, cell.month, cell.column, note=True, circular=circular)
             return Reading(self._month_value(family, cell, told), note, (), stale, stale_operand)
         if not new:
             return None
@@ -142,15 +146,36 @@ class Reader:
         operand = self._month_value(family, cell, chosen)
         return Reading(operand, self._month_place(family, cell, chosen), others, stale, stale_operand)
 
-    def _fiscal(self, family: Family, cell: FiscalCell) -> Reading | None:
-        years = self._ledger.fiscal_years(cell.when)
-        if cell.year not in years:
+    def _fiscal_in_issue(self, family: Family, cell: FiscalCell, issue: int) -> Reading | None:
+        if cell.year not in self._ledger.fiscal_years(issue):
             return None
-        row = cell.year - years[0]
-        value = int(self._ledger.monthly(family, cell.when).values[row, cell.column])
         return Reading(
-            self._operand(family, value, cell.when), Place(cell.when, family.number, row, cell.column)
+            self._operand(family, self._fiscal_value(family, cell, issue), issue),
+            self._fiscal_place(family, cell, issue),
         )
+
+    def _fiscal(self, family: Family, cell: FiscalCell) -> Reading | None:
+        prints = self._ledger.prints_year(cell.year)
+        if not prints:
+            return None
+        values = {issue: self._fiscal_value(family, cell, issue) for issue in prints}
+        last = prints[-1]
+        old = [issue for issue in prints if values[issue] != values[last]]
+        others = [issue for issue in prints[:-1] if values[issue] == values[last]]
+        return Reading(
+            self._operand(family, values[last], last),
+            self._fiscal_place(family, cell, last),
+            tuple(self._fiscal_place(family, cell, issue) for issue in others),
+            tuple(self._fiscal_place(family, cell, issue) for issue in old),
+            self._operand(family, values[old[-1]], old[-1]) if old else None,
+        )
+
+    def _fiscal_value(self, family: Family, cell: FiscalCell, issue: int) -> int:
+        row = cell.year - self._ledger.fiscal_years(issue)[0]
+        return int(self._ledger.monthly(family, issue).values[row, cell.column])
+
+    def _fiscal_place(self, family: Family, cell: FiscalCell, issue: int) -> Place:
+        return Place(issue, family.number, cell.year - self._ledger.fiscal_years(issue)[0], cell.column)
 
     def _cross(self, family: Family, cell: CrossCell) -> Reading | None:
         again = cell.period + 1

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from pipeline.benchmarks.ledgerqa import prose
 from pipeline.benchmarks.ledgerqa.families import Family, Unit, printed
-from pipeline.benchmarks.ledgerqa.ledger import Event, Figures, Ledger
+from pipeline.benchmarks.ledgerqa.ledger import Event, Figures, Ledger, Notice
+from pipeline.benchmarks.ledgerqa.noise import Noise
 from pipeline.benchmarks.ledgerqa.streams import Purpose, Stream, derive
+
+Noted = Sequence[tuple[Family, Event]]
+_SCANNED_PERCENT = 40  # of the issues
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class PrintedTable:
 
 @dataclass(frozen=True)
 class PrintedNote:
-    """Where an errata note gives a month's corrected figure and total."""
+    """Where a note gives a month's corrected figure and total."""
 
     family: int
     month: int
@@ -32,17 +37,23 @@ class PrintedNote:
 
 
 @dataclass(frozen=True)
-class Issue:
-    """An issue's text, and where its tables and notes stand in it, in code points."""
+class Printed:
+    """A document's text, and where its tables and notes stand in it, in code points."""
 
+    document: str
     text: str
     tables: tuple[PrintedTable, ...]
     notes: tuple[PrintedNote, ...]
+    circular: bool = False
 
 
-def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
-    """The text of an issue with so many paragraphs between its tables."""
-    builder = _Builder(pages=Stream(ledger.key, Purpose.rendering, issue).chance(40))
+def render(ledger: Ledger, issue: int, paragraphs: int, noise: Noise | None = None) -> list[Printed]:
+    """An issue with so many paragraphs between its tables, and the circular of its date if there is one.
+
+    A scan shows its pages, and what `noise` makes of its figures.
+    """
+    scanned = Stream(ledger.key, Purpose.rendering, issue).chance(_SCANNED_PERCENT)
+    builder, noise = _Builder(pages=scanned), noise if scanned else None
     families = [ledger.family(number) for number in range(ledger.families)]
     builder.add(prose.masthead(ledger.calendar, issue))
     builder.add("Contents")
@@ -50,7 +61,7 @@ def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
     stream = Stream(ledger.key, Purpose.prose, issue)
     written = 0
     tables: list[PrintedTable] = []
-    errata: list[tuple[Family, Event]] = []
+    noted: list[tuple[Family, Event]] = []
     for family in families:
         builder.page()
         while written * len(families) < paragraphs * (family.number + 1):
@@ -59,14 +70,18 @@ def render(ledger: Ledger, issue: int, paragraphs: int) -> Issue:
         if family.unit_change == issue:
             builder.add(prose.unit_notice(family))
         for restated in (False, True) if family.entities and ledger.restates(family, issue) else (False,):
-            text, body, figures = table(ledger, family, issue, restated)
+            text, body, figures = table(ledger, family, issue, restated, noise)
             tables.append(PrintedTable(family.number, restated, builder.add(text) + body))
-            errata.extend((family, event) for event in figures.errata)
-    notes = _errata(builder, ledger, errata)
-    return Issue(builder.text(), tuple(tables), notes)
+            noted.extend((family, event) for event in figures.noted)
+    notes = _errata(builder, ledger, [at for at in noted if at[1].notice is Notice.erratum])
+    documents = [Printed(ledger.calendar.document(issue), builder.text(), tuple(tables), notes)]
+    late = [at for at in noted if at[1].notice is Notice.circular]
+    return [*documents, _circular(ledger, issue, late)] if late else documents
 
 
-def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) -> tuple[str, int, Figures]:
+def table(
+    ledger: Ledger, family: Family, issue: int, restated: bool = False, noise: Noise | None = None
+) -> tuple[str, int, Figures]:
     """A table from title to footnotes, where its body starts, and its figures."""
     if family.entities:
         figures = ledger.cross(family, issue - restated, restated)
@@ -76,13 +91,23 @@ def table(ledger: Ledger, family: Family, issue: int, restated: bool = False) ->
         figures = ledger.monthly(family, issue)
         line = "In"
     unit = family.unit_at(issue)
-    signs = "; negative figures are net repayments" if family.concept.signed else ""
+    signs = ""
+    if family.concept.signed:
+        signs = (
+            f"; {'figures in parentheses' if family.parentheses else 'negative figures'} are net repayments"
+        )
     again = ", Restated" if restated else ""
     head = (
         f"TABLE {family.code}.—{family.title}{again}\n\n({line} {unit.word}s of dollars{signs})\n\n"
         f"{_header(family)}"
     )
-    body = _body(unit, ledger.row_labels(family, issue), figures)
+    cells = _cells(family, unit, figures)
+    columns = figures.values.shape[1]
+    if noise is not None:
+        cells = noise.misread(family, issue, restated, map(str, cells), columns)
+    line = " | %s" * columns + " |"
+    labels = f"{line}\n| ".join(ledger.row_labels(family, issue))
+    body = f"| {labels}{line}" % tuple(cells)
     return f"{head}{body}\n\n{_foot(family, bool(figures.revised))}", len(head), figures
 
 
@@ -97,22 +122,26 @@ def _header(family: Family) -> str:
     return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
 
 
-def _body(unit: Unit, labels: list[str], figures: Figures) -> str:
+def _cells(family: Family, unit: Unit, figures: Figures) -> list[Any]:
+    """What stands in the cells, row by row."""
     columns = figures.values.shape[1]
     values: list[int] = figures.values.ravel().tolist()
     cells: list[Any] = _decimals(values, unit.places) if unit.places else values[:]
+    if family.concept.signed:
+        for at, value in enumerate(values):
+            if value < 0:
+                cells[at] = printed(value, unit, parentheses=family.parentheses)
     for row, column in figures.revised:
         at = row * columns + column
-        cells[at] = f"{printed(values[at], unit, commas=True)} r"
-    line = " | %s" * columns + " |"
-    between = f"{line}\n| "
-    return f"| {between.join(labels)}{line}" % tuple(cells)
+        cells[at] = f"{printed(values[at], unit, commas=True, parentheses=family.parentheses)} r"
+    return cells
 
 
 def _decimals(values: list[int], places: int) -> list[str]:
-    """The values as `printed` has them, many at a time; a double holds more digits than a figure has."""
+    """The values, without their signs, as `printed` has them, many at a time."""
     scale = 10**places
-    return (f"%.{places}f " * len(values) % tuple([value / scale for value in values])).split()
+    parts = [part for value in values for part in divmod(abs(value), scale)]
+    return (f"%d.%0{places}d " * len(values) % tuple(parts)).split()
 
 
 def _foot(family: Family, revised: bool) -> str:
@@ -120,13 +149,24 @@ def _foot(family: Family, revised: bool) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _errata(builder: _Builder, ledger: Ledger, errata: list[tuple[Family, Event]]) -> tuple[PrintedNote, ...]:
-    if errata:
+def _errata(builder: _Builder, ledger: Ledger, events: Noted) -> tuple[PrintedNote, ...]:
+    if events:
         builder.page()
         builder.add("Errata and Corrections")
+    return _notes(builder, ledger, events)
+
+
+def _circular(ledger: Ledger, issue: int, events: Noted) -> Printed:
+    builder = _Builder(pages=False)
+    builder.add(prose.circular_head(ledger.calendar, issue))
+    notes = _notes(builder, ledger, events)
+    return Printed(ledger.calendar.circular(issue), builder.text(), (), notes, circular=True)
+
+
+def _notes(builder: _Builder, ledger: Ledger, events: Noted) -> tuple[PrintedNote, ...]:
     notes = []
-    for family, event in errata:
-        text, value, total = prose.erratum(ledger, family, event)
+    for family, event in events:
+        text, value, total = prose.note(ledger, family, event)
         start = builder.add(text)
         notes.append(PrintedNote(family.number, event.month, start + value, start + total))
     return tuple(notes)

@@ -39,6 +39,7 @@ class Purpose(IntEnum):
     prose = 8
     rendering = 9
     questions = 10
+    noise = 11
 
 
 def mix(word: int) -> int:

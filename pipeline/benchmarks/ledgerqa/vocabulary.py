@@ -57,6 +57,10 @@ MONTHLY = (
         ("Current", ("Salaries", "Supplies and materials", "Travel", "Maintenance and repair")),
         ("Capital", ("Construction", "Purchases of equipment", "Grants-in-aid", "Land acquired")),
     )),
+    Concept("Net Advances", "Class of Bank", (
+        ("National", ("Reserve city banks", "Central reserve banks", "Country banks", "Joint stock banks")),
+        ("State", ("Member banks", "Nonmember banks", "Savings banks", "Private banks")),
+    ), signed=True),
     Concept("Loans Disbursed", "Class of Borrower", (
         ("Private", ("Farmers", "Cooperatives", "Small business", "Homeowners")),
         ("Public", ("Municipalities", "School districts", "Port authorities", "Foreign governments")),
@@ -69,10 +73,6 @@ MONTHLY = (
         ("Banks", ("Commercial banks", "Mutual savings banks", "Federal Reserve banks", "Trust companies")),
         ("Other investors", ("Insurance companies", "Individuals", "State funds", "Nonprofit institutions")),
     )),
-    Concept("Net Advances", "Class of Bank", (
-        ("National", ("Reserve city banks", "Central reserve banks", "Country banks", "Joint stock banks")),
-        ("State", ("Member banks", "Nonmember banks", "Savings banks", "Private banks")),
-    ), signed=True),
 )  # fmt: skip
 
 CROSS = (

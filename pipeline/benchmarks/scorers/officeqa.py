@@ -1,8 +1,11 @@
 """Scorer `officeqa`: the verdicts of OfficeQA's official scorer as of its 2026-06-13 revision.
 
 Its clauses (A extraction, B guard, C1 to C10 matching) are those of the benchmark's semantics; the code is
-our own. Quirks are kept on purpose: units are compared but never multiplied, a glued suffix is not a unit, a
-number may be read out of a word.
+our own. Quirks are kept on purpose: units are compared but never multiplied, a glued suffix is not a unit
+(to `officeqa_strict`, beside it, it is), a number may be read out of a word.
+
+A gold matches itself, bare or between tags, unless it is blank, has several lines, more than 250 characters,
+markup, or the words "unable to determine".
 """
 
 from __future__ import annotations
@@ -30,43 +33,53 @@ UNIT_WINDOW = 20
 
 def score(gold: Gold, answer: str | None) -> list[Metric]:
     """Return one metric a tolerance: 1 for a match, else 0 with the reason. No answer scores 0."""
-    if answer is None:
-        return [Metric(metric, 0.0, NO_ANSWER) for metric in PARAMS]
-    faults = {
-        metric: _fault_or_error(gold.answer, answer, params["tolerance"]) for metric, params in PARAMS.items()
-    }
-    return [Metric(metric, float(not fault), fault) for metric, fault in faults.items()]
+    return metrics(gold, answer)
 
 
 def score_answer(gold: str, answer: str, tolerance: float) -> float:
     """Return 1.0 if `answer` matches `gold` within the relative `tolerance` (0 to 1), else 0.0."""
-    return float(not _fault_or_error(gold, answer, tolerance))
+    return float(not faults(gold, answer, [tolerance])[0])
 
 
-def _fault_or_error(gold: str, answer: str, tolerance: float) -> str:
+def metrics(gold: Gold, answer: str | None, glued: bool = False) -> list[Metric]:
+    """Return the metrics of `PARAMS`. With `glued`, a suffix such as that of `2.6B` is read as its unit."""
+    if answer is None:
+        return [Metric(metric, 0.0, NO_ANSWER) for metric in PARAMS]
+    found = faults(gold.answer, answer, [params["tolerance"] for params in PARAMS.values()], glued)
+    return [Metric(metric, float(not fault), fault) for metric, fault in zip(PARAMS, found, strict=True)]
+
+
+def faults(gold: str, answer: str, tolerances: Sequence[float], glued: bool = False) -> list[str]:
+    """Return, for each tolerance, why `answer` doesn't match `gold`, or the empty string if it does."""
     try:
-        return _fault(gold, answer, tolerance)
+        return _faults(gold, answer, tolerances, glued)
     except Exception as error:  # noqa: BLE001 - any internal error scores 0; its reason makes it countable
-        return f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"
+        return [f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"] * len(tolerances)
 
 
-def _fault(gold: str, answer: str, tolerance: float) -> str:
-    """Return why `answer` doesn't match, or the empty string if it does."""
+def _faults(gold: str, answer: str, tolerances: Sequence[float], glued: bool) -> list[str]:
     if not gold:
         raise ValueError("the gold answer is empty")
-    if not 0 <= tolerance <= 1:
-        raise ValueError(f"the tolerance {tolerance} is outside 0 to 1")
-    expected, given = _Answer(gold), _Answer(extract(answer))
-    return _guard(expected, given) or _mismatch(expected, given, tolerance)
+    for tolerance in tolerances:
+        if not 0 <= tolerance <= 1:
+            raise ValueError(f"the tolerance {tolerance} is outside 0 to 1")
+    expected, given = _Answer(gold, glued), _Answer(extract(answer), glued)
+    fault = _guard(expected, given)
+    return [fault or _mismatch(expected, given, tolerance) for tolerance in tolerances]
 
 
-_TAGGED = re.compile(r"<FINAL_ANSWER>(.*?)</FINAL_ANSWER>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(/?)FINAL_ANSWER>", re.IGNORECASE)
 
 
 def extract(text: str) -> str:
     """A. Return the body of the last FINAL_ANSWER pair, or the whole text if there is none."""
-    bodies = _TAGGED.findall(text)
-    return (bodies[-1] if bodies else text).strip()
+    body, start = text, None
+    for tag in _TAG.finditer(text):  # in one pass, however many tags are left open
+        if not tag[1]:
+            start = tag.end() if start is None else start
+        elif start is not None:
+            body, start = text[start : tag.start()], None
+    return body.strip()
 
 
 # --- Reading an answer: C2 to C5, C9
@@ -77,6 +90,14 @@ _PARENTHESISED = re.compile(
 )
 _GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)")
 _NUMBER = re.compile(r"-?\d+\.?\d*%?")
+_SUFFIXES = (
+    ("trillion", r"trillions?|trn|tn|t"),
+    ("billion", r"billions?|bln|bn|b"),
+    ("million", r"millions?|mln|mn|mm|m"),
+    ("thousand", r"thousands?|k"),
+)
+_SUFFIX = re.compile("(?:" + "|".join(f"(?P<{unit}>{forms})" for unit, forms in _SUFFIXES) + r")\b")
+_NUMBER_WITH_SUFFIX = re.compile(rf"{_NUMBER.pattern}(?:(?:{'|'.join(forms for _, forms in _SUFFIXES)})\b)?")
 _UNITS = (
     ("trillion", re.compile(r"\btrillions?\b")),
     ("billion", re.compile(r"\b(?:billions?|b)\b")),
@@ -104,8 +125,9 @@ class _Quantity:
 class _Answer:
     """A gold or an answer, and what the scorer reads out of it; each reading is made once, when asked for."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, glued: bool = False) -> None:
         self.text = text
+        self.glued = glued
 
     @cached_property
     def plain(self) -> str:
@@ -114,12 +136,13 @@ class _Answer:
 
     @cached_property
     def numbers(self) -> list[_Quantity]:
-        """C2 to C4. The numbers in order, with their units."""
+        """C2 to C4. The numbers in order, with their units; a suffix that is read as one comes first."""
         text = _GROUPED.sub(lambda match: match[0].replace(",", ""), _without_accounting(self.plain)).lower()
         return [
             _Quantity(
                 float(match[0].rstrip("%")),
-                _unit(text[max(match.start() - UNIT_WINDOW, 0) : match.end() + UNIT_WINDOW]),
+                (self.glued and _suffix(text, match.end()))
+                or _unit(text[max(match.start() - UNIT_WINDOW, 0) : match.end() + UNIT_WINDOW]),
             )
             for match in _NUMBER.finditer(text)
         ]
@@ -127,7 +150,8 @@ class _Answer:
     @cached_property
     def words(self) -> str:
         """C9. What is left when numbers, commas, unit words and punctuation are removed; "" if one letter."""
-        text = _UNIT_WORD.sub("", _NUMBER.sub("", self.plain.lower()).replace(",", ""))
+        number = _NUMBER_WITH_SUFFIX if self.glued else _NUMBER
+        text = _UNIT_WORD.sub("", number.sub("", self.plain.lower()).replace(",", ""))
         words = " ".join(_NOT_WORD.sub(" ", text).split())
         return words if len(words) >= 2 else ""
 
@@ -165,6 +189,12 @@ def _unit(context: str) -> str | None:
     return next((unit for unit, pattern in _UNITS if pattern.search(context)), None)
 
 
+def _suffix(text: str, end: int) -> str | None:
+    """Return the unit that is glued to the number which ends there, as in `2.6b`."""
+    match = _SUFFIX.match(text, end)
+    return match.lastgroup if match else None
+
+
 # --- B: the guard
 
 _MARKUP = re.compile(r"<[^>]*>")
@@ -178,6 +208,8 @@ def _guard(gold: _Answer, answer: _Answer) -> str:
         return "more than one line"
     if len(answer.text) > MAX_ANSWER_CHARACTERS:
         return f"more than {MAX_ANSWER_CHARACTERS} characters"
+    if _MARKUP.search(answer.text):
+        return "markup in the answer"
     if not gold.numbers:
         if answer.numbers:
             return "a number where the gold has none"
@@ -187,8 +219,6 @@ def _guard(gold: _Answer, answer: _Answer) -> str:
         _is_numeric_list(gold) and _reads_as(answer, gold.numbers, lambda expected, given: True)
     ):
         return f"{count} numbers where the gold has {len(gold.numbers)}"
-    if _MARKUP.search(answer.text):
-        return "markup in the answer"
     return ""
 
 

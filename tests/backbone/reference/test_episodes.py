@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from itertools import pairwise
@@ -11,6 +12,7 @@ import pytest
 
 from pipeline.backbone.reference.numerals import figure
 from pipeline.backbone.reference.server import complete
+from pipeline.benchmarks.ledgerqa import Kind
 from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus
@@ -22,7 +24,7 @@ from tests.backbone.reference.episodes import corpus_of, episode, operations, wr
 
 @pytest.mark.parametrize("variant", ["full", "append_only", "no_state"])
 async def test_every_kind_of_question_is_answered(built: list[Task], ledger: Corpus, variant: str) -> None:
-    assert {task.fields["kind"] for task in built} == {"single", "arithmetic", "series", "revision"}
+    assert {task.fields["kind"] for task in built} == {kind.value for kind in Kind}
     assert await wrong(built, ledger, variant) == []
 
 
@@ -107,10 +109,6 @@ async def test_a_question_without_an_answer_ends_without_a_number(ledger: Corpus
     view = TaskView("none", "How many lighthouses on the moon were painted in June 1931?", AnswerFormat())
     outcome, _ = await episode(view, ledger)
     assert (outcome.status, outcome.answer) == ("answered", "unable to determine")
-    numeric = TaskView("none", view.question, AnswerFormat(form="number"))
-    outcome, backbone = await episode(numeric, ledger)
-    assert (outcome.status, outcome.answer) == ("model_request_failed", None)
-    assert [operation["name"] for operation in operations(backbone)].count("final") == 1
 
 
 async def test_corrupting_the_gold_changes_no_reply(dataset: Path, ledger: Corpus, tmp_path: Path) -> None:
@@ -120,6 +118,10 @@ async def test_corrupting_the_gold_changes_no_reply(dataset: Path, ledger: Corpu
     for row in rows:
         row.update(answer="1", spans=[], stale_spans=[], documents=[], expression="1")
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    manifest = tmp_path / "corrupt" / "manifest.json"
+    made = json.loads(manifest.read_text())
+    made["sha256"]["gold.jsonl"] = hashlib.sha256(gold.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(made))
     corrupt = [task for task in load_folder(tmp_path / "corrupt") if task.fields["phrasing"] == "built"]
     honest = [task for task in load_folder(dataset) if task.fields["phrasing"] == "built"]
     assert all(task.gold.answer == "1" for task in corrupt)
@@ -136,7 +138,7 @@ async def test_deleting_the_gold_documents_leaves_nothing_right(
         row = rows[task.view.id]
         gone = set(row["documents"]) | {s["document"] for others in row["alternates"] for s in others}
         folder = tmp_path / task.view.id
-        shutil.copytree(dataset / "documents", folder, ignore=lambda _, names, gone=gone: gone & set(names))  # type: ignore[misc]
+        shutil.copytree(dataset / "documents", folder, ignore=lambda _, names, gone=gone: gone & set(names))
         assert await wrong([task], corpus_of(folder)) == [task.view.id]
 
 

@@ -8,6 +8,7 @@ from pipeline.backbone.reference.periods import mentions
 from pipeline.backbone.reference.question import read_question
 from pipeline.backbone.reference.words import Period
 from pipeline.benchmarks.tasks import Task
+from pipeline.harness.answers import describe
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,10 @@ from pipeline.benchmarks.tasks import Task
         ("Give the population standard deviation for May, June and July 1987.", "pstdev"),
         ("Give the standard deviation, taken as a sample, for May, June and July 1987.", "stdev"),
         ("What does the summary most recently report for May 1987?", "value"),
+        ("What is the least-squares slope a month from May 1987 through May 1989?", "slope"),
+        ("What was the absolute value of net advances in May 1987?", "absolute"),
+        ("What was the total for May and June 1987? Repayments have a minus sign.", "sum"),
+        ('What was "Difference in conditions" in May 1987?', "value"),
     ],
 )
 def test_the_operation_is_read(text: str, aim: str) -> None:
@@ -65,6 +70,26 @@ def test_the_order_of_a_comparison_is_read() -> None:
     assert not read_question("What were farmers' outlays as a share of all outlays in 1987?").reversed
 
 
+def test_months_in_parentheses_say_what_a_year_is() -> None:
+    fiscal, calendar = read_question(
+        "The total for the fiscal year 1987 (October 1986 through September 1987) minus that for the "
+        "calendar year 1987 (January to December)?"
+    ).told
+    assert (fiscal.period, fiscal.calendar) == (Period(1987), False)
+    assert (calendar.period, calendar.calendar) == (Period(1987), True)
+    assert read_question("Fiscal years begin in October. What was paid in 1987?").periods == (Period(1987),)
+
+
+def test_a_list_says_its_items_and_their_order() -> None:
+    asked = "A list in square brackets of 3 items, separated by comma and space: [a, b]."
+    plain = read_question("List the imports for May, June and July 1987.", asked)
+    assert (plain.aim, plain.order, plain.names_row) == ("list", "", False)
+    sorted_down = read_question("List the imports, from the largest to the smallest.", asked)
+    assert (sorted_down.aim, sorted_down.order) == ("list", "descending")
+    ranked = read_question('The names "Iron" and "Coal", ranked from the smallest to the largest.', asked)
+    assert (ranked.order, ranked.names_row) == ("ascending", True)
+
+
 def test_the_form_of_the_answer_is_read() -> None:
     question = read_question("Answer in millions of dollars, rounded to two decimal places.")
     assert (question.decimals, question.scale) == (2, 1e6)
@@ -73,8 +98,8 @@ def test_the_form_of_the_answer_is_read() -> None:
 
 def test_what_built_questions_name_is_found_in_all_of_them(built: list[Task]) -> None:
     for task in built:
-        question = read_question(task.view.question)
+        question = read_question(task.view.question, describe(task.view.answer_format))
         assert question.periods, task.view.question
         if task.fields["operation"] != "value":  # of one figure, a sum (of `Total`) is the value
             assert question.aim != "value", task.view.question
-        assert question.decimals is not None
+        assert question.decimals is not None or question.names_row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,14 +71,28 @@ def test_figures_are_read_as_printed(text: str, literal: str | None) -> None:
     assert (found.literal if found else None) == literal
 
 
-def test_a_correction_gives_its_figure_and_the_totals_apart() -> None:
-    note = (
-        'In Table A-1, the figure for "Coal" in May 1987 should read 1,250 thousand dollars '
-        "instead of 1,520; the total should read 9,000 instead of 9,270."
-    )
-    own, total = corrections(note, 100)
-    assert (own.figure.literal, own.period, own.unit) == ("1250", Period(1987, 5), "in thousands of dollars")
-    assert (total.figure.literal, note[total.start - 100 : total.end - 100]) == ("9000", "9,000")
+NOTES = {
+    'In Table A-1, the figure for "Coal" in May 1987 should read 1,250 thousand dollars instead of 1,520; '
+    "the total should read 9,000 instead of 9,270.": ("1250", "9000"),
+    'Table A-1: under "Coal", May 1987, for -375 read -405 (thousand dollars); the total, given as 33, '
+    "becomes 3.": ("-405", "3"),
+    'In Table A-1, (3,544) thousand dollars takes the place of (3,810) as the amount of "Coal" for May 1987, '
+    "and 19,718 that of 19,452 as the total.": ("-3544", "19718"),
+    'Table A-1: for May 1987, the amount shown under "Coal" as 68 is corrected to 66 thousand dollars, and '
+    "the total from (152) to (154).": ("66", "-154"),
+}
+
+
+@pytest.mark.parametrize(("note", "new"), NOTES.items())
+def test_a_correction_gives_its_figure_and_the_totals_apart(note: str, new: tuple[str, str]) -> None:
+    found = corrections(note, 100)
+    assert tuple(each.figure.literal for each in found) == new
+    assert {(each.period, each.unit) for each in found} == {(Period(1987, 5), "in thousands of dollars")}
+    for each in found:
+        assert note[each.start - 100 : each.end - 100] == each.figure.text
+    own, total = found
+    assert ("Coal" in own.clause, "total" in total.clause) == (True, True)
+    assert ("total" in own.clause, "Coal" in total.clause) == (False, False)
 
 
 def test_documents_are_dated_by_their_names() -> None:
@@ -111,7 +126,7 @@ def test_reads_that_touch_are_joined_and_keep_their_sources() -> None:
 
 def test_the_operations_are_read_from_the_schema() -> None:
     task = "Question:\nHow many?\n\nAnswer format:\nOne line.\n\nDocuments (1):\na.txt"
-    form = {"json_schema": {"schema": {"properties": {"notes": {}, "upsert": {}}}}}
+    form: dict[str, Any] = {"json_schema": {"schema": {"properties": {"notes": {}, "upsert": {}}}}}
     conversation = parse([{"role": "user", "content": task}], form)
     assert conversation.question == "How many?"
     able = conversation.operations

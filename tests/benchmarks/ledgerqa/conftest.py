@@ -29,7 +29,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Two hundred questions over 600,000 tokens with two distractors a table."""
+    """Fifty questions of each kind over 600,000 tokens with two distractors a table."""
     folder = tmp_path_factory.mktemp("ledgerqa") / "dataset"
     config = LedgerQAConfig(seed=11, tokens=600_000, questions_per_kind=50, distractors=2)
     manifest = generate(config, folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 DOLLARS = {"thousand": 1_000, "million": 1_000_000}
 TITLE = re.compile(r"^TABLE ([A-Z]+-\d+)\.—(.+?)(, Restated)?$")
 NOTE = re.compile(r'Table ([A-Z]+-\d+), "([^"]+)"')
-FIGURE = r"-?\d[\d,]*(?:\.\d+)?"
+FIGURE = r"(?:-?\d[\d,]*(?:\.\d+)?|\(\d[\d,]*(?:\.\d+)?\))"
 CORRECTIONS = (
     re.compile(
         r'the figure for "(?P<label>[^"]+)" in (?P<month>\w+ \d+) was misprinted .*? should read '
@@ -22,6 +22,16 @@ CORRECTIONS = (
         rf'for (?P<month>\w+ \d+), the amount shown under "(?P<label>[^"]+)" as (?P<old>{FIGURE}) is '
         rf"corrected to (?P<new>{FIGURE}) (?P<unit>\w+) dollars, and the total for the month from "
         rf"(?P<old_total>{FIGURE}) to (?P<total>{FIGURE})\."
+    ),
+    re.compile(
+        rf'under "(?P<label>[^"]+)", (?P<month>\w+ \d+), for (?P<old>{FIGURE}) read (?P<new>{FIGURE}) '
+        rf"\((?P<unit>\w+) dollars\); the total for the month, given as (?P<old_total>{FIGURE}), becomes "
+        rf"(?P<total>{FIGURE})\."
+    ),
+    re.compile(
+        rf"(?P<new>{FIGURE}) (?P<unit>\w+) dollars takes the place of (?P<old>{FIGURE}) as the amount of "
+        rf'"(?P<label>[^"]+)" for (?P<month>\w+ \d+), and (?P<total>{FIGURE}) that of '
+        rf"(?P<old_total>{FIGURE}) as the total\."
     ),
 )
 
@@ -61,7 +71,8 @@ class Table:
 
 
 def amount(literal: str, unit: str) -> Fraction:
-    return Fraction(literal.replace(",", "")) * DOLLARS[unit]
+    negative = literal.startswith("(")
+    return Fraction(literal.strip("()").replace(",", "")) * DOLLARS[unit] * (-1 if negative else 1)
 
 
 def read_tables(document: str, text: str) -> list[Table]:
@@ -111,11 +122,11 @@ def read_tables(document: str, text: str) -> list[Table]:
 
 
 def read_notes(document: str, text: str) -> list[Record]:
-    """The corrected figures and totals of a document's errata notes."""
-    if "\nErrata and Corrections\n" not in text:
+    """The corrected figures and totals of a document's errata notes, or of a circular."""
+    if not (text.startswith("LEDGER CIRCULAR\n") or "\nErrata and Corrections\n" in text):
         return []
     records = []
-    start = text.index("\nErrata and Corrections\n")
+    start = text.find("\nErrata and Corrections\n") + 1
     for block in re.finditer(r"[^\n]+", text[start:]):
         about = NOTE.search(block[0])
         if not about:
@@ -130,10 +141,11 @@ def read_notes(document: str, text: str) -> list[Record]:
 
 
 class Oracle:
-    """All prints of all figures of a folder, in the order of the issues."""
+    """All prints of all figures of a folder, in the order of their dates."""
 
     def __init__(self, folder: Path) -> None:
-        self.texts = {path.name: path.read_text("utf-8") for path in sorted(folder.iterdir())}
+        paths = sorted(folder.iterdir(), key=lambda path: (path.stem[-7:], path.name))
+        self.texts = {path.name: path.read_text("utf-8") for path in paths}
         self.tables = {name: read_tables(name, text) for name, text in self.texts.items()}
         self.at: dict[tuple[str, int], Record] = {}
         self.prints: dict[Key, list[Record]] = {}
@@ -150,14 +162,17 @@ class Oracle:
         return next(record for record in self.prints[key] if record.document == document)
 
 
-def evaluate(expression: str) -> float:
-    """The expression by Python's own statistics."""
+def evaluate(expression: str) -> list[float]:
+    """The expression, or each of a list, by Python's own statistics."""
     names = {
         "sum": sum,
         "mean": statistics.fmean,
         "geomean": statistics.geometric_mean,
         "stdev": statistics.stdev,
         "pstdev": statistics.pstdev,
+        "abs": abs,
+        "slope": lambda xs, ys: statistics.linear_regression(xs, ys).slope,
         "percent_change": lambda old, new: (new - old) / old * 100,
     }
-    return float(eval(expression, {"__builtins__": {}}, names))
+    found = eval(expression, {"__builtins__": {}}, names)
+    return [float(value) for value in (found if isinstance(found, list) else [found])]

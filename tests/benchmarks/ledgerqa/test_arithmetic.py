@@ -59,7 +59,7 @@ def test_a_printed_figure_is_the_stored_one_to_the_last_digit(value: int, unit: 
 
 
 @given(
-    st.sampled_from(list(Operation)),
+    st.sampled_from([operation for operation in Operation if operation is not Operation.ranking]),
     st.lists(st.integers(1, 10**7), min_size=2, max_size=40),
     st.sampled_from([THOUSANDS, EXACT_MILLIONS]),
     st.integers(2, 4),
@@ -73,15 +73,17 @@ def test_answers_agree_with_pythons_statistics(
     given_answer = answer(operation, operands, asked)
     if given_answer is None:
         return
-    value = evaluate(expression(operation, operands, asked))
-    assert abs(value - float(given_answer)) <= 0.5 * 10**-decimals + 1e-6 * max(map(float, values))
-    assert len(given_answer.partition(".")[2]) == decimals
+    for value, item in zip(
+        evaluate(expression(operation, operands, asked)), given_answer.strip("[]").split(", "), strict=True
+    ):
+        assert abs(value - float(item)) <= 0.5 * 10**-decimals + 1e-6 * max(map(float, values))
+        assert len(item.partition(".")[2]) == decimals
 
 
 def test_percents_and_ratios_compare_amounts_not_digits() -> None:
     operands = [Operand("10000", THOUSANDS), Operand("11.000", EXACT_MILLIONS)]
     assert answer(Operation.percent_change, operands, Asked(None, 2)) == "10.00"
-    assert evaluate(expression(Operation.percent_change, operands, Asked(None, 2))) == pytest.approx(10)
+    assert evaluate(expression(Operation.percent_change, operands, Asked(None, 2))) == [pytest.approx(10)]
     assert answer(Operation.ratio, operands, Asked(None, 4)) == "0.9091"
 
 
@@ -109,6 +111,21 @@ def test_minus_zero_is_zero() -> None:
     assert answer(Operation.value, operands, Asked(MILLIONS, 2)) == "0.00"
 
 
+def test_a_ranking_names_the_largest_first_whatever_the_unit() -> None:
+    operands = [Operand("900", THOUSANDS), Operand("1.000", EXACT_MILLIONS), Operand("-5", THOUSANDS)]
+    assert answer(Operation.ranking, operands, Asked(None, 0), ["a", "b", "c"]) == "[b, a, c]"
+    assert expression(Operation.ranking, operands, Asked(None, 0)) == "[1.000 * 1000, 900, -5]"
+    alike = [Operand("1000", THOUSANDS), Operand("1.000", EXACT_MILLIONS)]
+    assert answer(Operation.ranking, alike, Asked(None, 0), ["a", "b"]) is None
+    assert answer(Operation.descending, alike, Asked(THOUSANDS, 0)) is None
+    assert answer(Operation.list, alike, Asked(THOUSANDS, 0)) == "[1000, 1000]"
+
+
+def test_a_trend_is_the_step_of_a_line() -> None:
+    operands = [Operand(str(1_000 - 7 * at), THOUSANDS) for at in range(120)]
+    assert answer(Operation.trend, operands, Asked(THOUSANDS, 2)) == "-7.00"
+
+
 NAMES = {
     "thousand": "thousands of dollars",
     "million": "millions of dollars",
@@ -130,8 +147,29 @@ def test_formats_are_read_from_every_wording(phrasings: Phrasings, word: str, te
         form = template.format(unit=phrasings.units[word], decimals=numeral)
         slots = dict.fromkeys(("table", "where", "what", "column", "first", "last", "count"), "x")
         found = answer_format(frame.format(form=form, **slots))
+        assert (found.form, found.length) == ("number", None)
         assert found.unit == NAMES[word]
         assert found.decimals == (0 if template in phrasings.whole else decimals)
+
+
+LISTS = [
+    (phrasings, word, template)
+    for phrasings in (BUILT, APART)
+    for word in ("thousand", "million")
+    for template in (*phrasings.list_whole, *phrasings.list_rounded, *phrasings.list_names)
+]
+
+
+@pytest.mark.parametrize(("phrasings", "word", "template"), LISTS)
+def test_formats_of_lists_are_read_from_every_wording(phrasings: Phrasings, word: str, template: str) -> None:
+    for (length, count), frame in product(phrasings.numerals.items(), phrasings.frames["list"]):
+        form = template.format(unit=phrasings.units[word], decimals=phrasings.numerals[3], count=count)
+        found = answer_format(frame.format(form=form, **dict.fromkeys(("table", "where", "what"), "x")))
+        assert (found.form, found.length) == ("list", length)
+        if template in phrasings.list_names:
+            assert (found.unit, found.decimals) == (None, None)
+        else:
+            assert (found.unit, found.decimals) == (NAMES[word], 0 if template in phrasings.list_whole else 3)
 
 
 def test_a_question_without_a_form_asks_for_any_number() -> None:

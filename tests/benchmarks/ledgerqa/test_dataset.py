@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +16,11 @@ import pytest
 from pipeline.benchmarks.ledgerqa import Kind, LedgerQAConfig, Manifest, generate, load
 from pipeline.benchmarks.ledgerqa.dataset import BYTES_PER_TOKEN
 from pipeline.benchmarks.tasks import Benchmark, Span
+from pipeline.config import resolve
+from pipeline.corpus import build
 from pipeline.errors import BenchmarkError
 from pipeline.plugins import locate
+from pipeline.runs.plan import make_plan
 
 SMALL = LedgerQAConfig(seed=3, tokens=20_000, questions_per_kind=4)
 
@@ -58,8 +62,10 @@ def test_bytes_do_not_depend_on_process_hash_seed_or_process_count(tmp_path: Pat
 
 def test_bytes_of_this_version_are_known(tmp_path: Path) -> None:
     """A change of format or arithmetic must raise `VERSION`; other platforms must give these bytes too."""
-    manifest = generate(SMALL, tmp_path / "dataset")
-    assert (manifest.version, {name: digits[:16] for name, digits in manifest.sha256.items()}) == KNOWN
+    for name, config in (("plain", SMALL), ("noisy", replace(SMALL, seed=5, noise_percent=10))):
+        manifest = generate(config, tmp_path / name)
+        assert manifest.version == 2
+        assert manifest.sha256 == KNOWN[name]
 
 
 def test_another_seed_gives_other_documents_and_questions(tmp_path: Path) -> None:
@@ -100,11 +106,21 @@ def test_distractors_are_further_tables_of_the_same_name(tmp_path: Path) -> None
         ({"distractors": 4}, "distractors=4"),
         ({"questions_per_kind": 0}, "questions_per_kind=0"),
         ({"errata_percent": -1}, "errata_percent=-1"),
+        ({"late_percent": 26}, "late_percent=26"),
+        ({"series_months": 12}, "series_months=12"),
+        ({"operands": 9}, "operands=9"),
+        ({"noise_percent": 51}, "noise_percent=51"),
         ({"kinds": []}, "kinds"),
         ({"tokens": 10_000, "distractors": 3}, "raise tokens"),
         ({"tokens": 10_000, "kinds": [Kind.revision], "questions_per_kind": 900}, "lower questions_per_kind"),
         (
-            {"kinds": [Kind.revision], "revision_percent": 0, "errata_percent": 0, "restated_percent": 0},
+            {
+                "kinds": [Kind.revision],
+                "revision_percent": 0,
+                "errata_percent": 0,
+                "late_percent": 0,
+                "restated_percent": 0,
+            },
             "revision",
         ),
     ],
@@ -129,7 +145,14 @@ def test_the_manifest_and_the_datasheet_tell_how_to_make_it_again(tmp_path: Path
     assert Manifest(**written) == manifest
     sheet = (tmp_path / "dataset" / "README.md").read_text("utf-8")
     for name, value in written["parameters"].items():
-        assert f"`{name}`: {value}" in sheet
+        listed = f"'[{','.join(value)}]'" if isinstance(value, list) else value
+        assert f"- `{name}`: {listed}\n" in sheet
+        assert f" benchmark.{name}={listed}" in sheet
+    for kind, count in written["questions"].items():
+        (forms,) = re.findall(rf"\| `{kind}` \| {count} \| (.*) \|", sheet)
+        assert sum(map(int, re.findall(r"` (\d+)", forms))) == count
+    for part in ("Motivation", "Composition", "How it was made", "Uses", "Limits", "Distribution", "verify"):
+        assert re.search(rf"^## .*{part}", sheet, re.MULTILINE)
 
 
 # ---- loading
@@ -146,7 +169,7 @@ def spans_hold(benchmark: Benchmark) -> int:
 def test_a_benchmark_is_loaded_by_its_target() -> None:
     benchmark = locate(SMALL._target_)(SMALL)
     assert benchmark.name == "ledgerqa"
-    assert len(benchmark.tasks) == 16
+    assert len(benchmark.tasks) == 28
     assert spans_hold(benchmark) > 40
     assert callable(locate(f"{benchmark.scorers[0]}.score"))
     for task in benchmark.tasks:
@@ -194,7 +217,7 @@ def test_a_damaged_dataset_is_made_anew(own_cache: Path, damage: str) -> None:
             (folder / "questions.jsonl").write_bytes(b"")
         case "no manifest":
             (folder / "manifest.json").unlink()
-    assert len(load(SMALL).tasks) == 16
+    assert len(load(SMALL).tasks) == 28
     assert contents(folder) == whole
 
 
@@ -213,15 +236,81 @@ def test_golds_decide_scores_and_nothing_else(own_cache: Path) -> None:
     assert [task.gold.answer for task in after.tasks] == answers[::-1]
 
 
-def test_a_named_folder_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_folders_own_parameters_are_the_benchmarks(tmp_path: Path) -> None:
+    folder = tmp_path / "dataset"
+    manifest = generate(SMALL, folder)
+    for config in (LedgerQAConfig(), LedgerQAConfig(tokens=SMALL.tokens, seed=SMALL.seed)):
+        benchmark = load(replace(config, folder=str(folder)))
+        assert len(benchmark.tasks) == 28
+        assert benchmark.corpora["ledgerqa"].folders == (folder / "documents",)
+        assert benchmark.parameters == manifest.parameters
+        assert benchmark.parameters["tokens"] == SMALL.tokens != LedgerQAConfig().tokens
+    assert load(SMALL).parameters == manifest.parameters
+
+
+def test_a_run_records_what_the_folder_was_made_with(tmp_path: Path) -> None:
     folder = tmp_path / "dataset"
     generate(SMALL, folder)
-    document = next((folder / "documents").iterdir())
-    document.write_text("edited", "utf-8")
-    benchmark = load(LedgerQAConfig(folder=str(folder)))
-    assert len(benchmark.tasks) == 16
-    assert benchmark.corpora["ledgerqa"].folders == (folder / "documents",)
-    assert document.read_text("utf-8") == "edited"
+    spec = resolve(["benchmark=ledgerqa", "backbone=reference", f"benchmark.folder={folder}"])
+    planned = make_plan(spec, lambda source, corpus: build(source.folders, corpus, None))
+    (arm,) = planned.arms.values()
+    assert arm.record["parameters"]["seed"] == 3
+    assert arm.record["parameters"]["tokens"] == 20_000
+
+
+def test_a_value_that_the_folder_was_not_made_with_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "dataset"
+    generate(SMALL, folder)
+    with pytest.raises(
+        BenchmarkError, match=r"made with tokens=20000, not 30000: leave out benchmark.tokens"
+    ):
+        load(LedgerQAConfig(tokens=30_000, folder=str(folder)))
+
+
+@pytest.mark.parametrize(
+    ("damage", "names"),
+    [
+        ("lost", r"documents/ledger_bulletin_\S+ is missing"),
+        ("added", r"documents/more\.txt is no part of it"),
+        ("shortened", r"documents/ledger_bulletin_\S+ has [\d,]+ bytes, not"),
+        ("edited", r"documents/ledger_bulletin_\S+ has other contents"),
+        ("golds", r"gold\.jsonl has other contents"),
+        ("questions", r"questions\.jsonl has other contents"),
+        ("manifest", r"manifest\.json"),
+        ("no manifest", r"manifest\.json"),
+        ("version", r"version 1, not 2"),
+        ("digests", r"other digests"),
+    ],
+)
+def test_a_damaged_folder_is_refused_by_file(tmp_path: Path, damage: str, names: str) -> None:
+    folder = tmp_path / "dataset"
+    generate(SMALL, folder)
+    document = min((folder / "documents").iterdir())
+    golds, questions, manifest = (folder / f for f in ("gold.jsonl", "questions.jsonl", "manifest.json"))
+    match damage:
+        case "lost":
+            document.unlink()
+        case "added":
+            (folder / "documents" / "more.txt").write_text("more", "utf-8")
+        case "shortened":
+            document.write_bytes(document.read_bytes()[:-10])
+        case "edited":
+            document.write_bytes(document.read_bytes().replace(b"Total", b"Tota1", 1))
+        case "golds":
+            golds.write_bytes(b"".join(reversed(golds.read_bytes().splitlines(keepends=True))))
+        case "questions":
+            questions.write_bytes(b"".join(reversed(questions.read_bytes().splitlines(keepends=True))))
+        case "manifest":
+            manifest.write_bytes(b"{}")
+        case "no manifest":
+            manifest.unlink()
+        case "version":
+            manifest.write_bytes(manifest.read_bytes().replace(b'"version": 2', b'"version": 1'))
+        case "digests":
+            digest = json.loads(manifest.read_bytes())["sha256"]["documents"].encode()
+            manifest.write_bytes(manifest.read_bytes().replace(digest, digest[::-1]))
+    with pytest.raises(BenchmarkError, match=names):
+        load(LedgerQAConfig(folder=str(folder)))
 
 
 @pytest.mark.parametrize(
@@ -251,11 +340,15 @@ def test_malformed_files_are_named_with_row_and_column(
         load(LedgerQAConfig(folder=str(folder)))
 
 
-KNOWN = (
-    1,
-    {
-        "documents": "863c38f8c484bf34",
-        "questions.jsonl": "f24ec394eccb28a6",
-        "gold.jsonl": "cdccba04e3f6ddb5",
+KNOWN = {
+    "plain": {
+        "documents": "de571297290db3452233c3a542c734315c157ca3bc209568b1ac9d771bf339df",
+        "questions.jsonl": "25b74d86870f715a5ac11e0a0650690aa5ff0dfda46138fca770c5303b1576c6",
+        "gold.jsonl": "e38d0477ee6d0cbfbcad96b7335af2f1bc1a38edeaae639aa7e32e4fd6cdb702",
     },
-)
+    "noisy": {
+        "documents": "a3d94e16c16f52dd4328fed14a59f98827d12451aec1dd17745337ba60f77c9e",
+        "questions.jsonl": "f3fd16ef7a621e5b48b012f80a3fa99d70aaa53e1350999f9edb0cd79cac44c7",
+        "gold.jsonl": "59cbb395ad389d5675b0af71d8055ef39be8070d2968a71723491d188ae75179",
+    },
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections import Counter
 from fractions import Fraction
@@ -17,9 +18,50 @@ def total(records: list[Record]) -> Fraction:
 
 def test_documents_are_named_by_their_dates(dataset: Dataset) -> None:
     for name, text in dataset.oracle.texts.items():
-        date = re.fullmatch(r"ledger_bulletin_(\d{4})_(\d{2})\.txt", name)
-        assert date
-        assert re.match(rf"LEDGER BULLETIN\n\n\w+ {date[1]}\n", text)
+        found = re.fullmatch(r"ledger_(bulletin|circular)_(\d{4})_(\d{2})\.txt", name)
+        assert found
+        month = calendar.month_name[int(found[3])]
+        assert text.startswith(f"LEDGER {found[1].upper()}\n\n{month} {found[2]}\n")
+
+
+def test_a_circular_is_of_an_issues_date_and_holds_corrections_alone(dataset: Dataset) -> None:
+    circulars = {name for name in dataset.oracle.texts if "circular" in name}
+    assert len(circulars) > 10
+    for name in circulars:
+        assert name.replace("circular", "bulletin") in dataset.oracle.texts
+        assert not dataset.oracle.tables[name]
+        paragraphs = dataset.oracle.texts[name].strip().split("\n\n")[5:]
+        assert len(read_notes(name, dataset.oracle.texts[name])) == 2 * len(paragraphs) > 0
+
+
+def test_a_circular_comes_a_year_or_more_after_a_months_last_print(dataset: Dataset) -> None:
+    waits = []
+    for prints in dataset.oracle.prints.values():
+        if len(prints) > 1 and "circular" in prints[-1].document:
+            (year, month), (before, earlier) = (
+                map(int, record.document[-11:-4].split("_")) for record in (prints[-1], prints[-2])
+            )
+            waits.append(12 * (year - before) + month - earlier)
+    assert len(waits) > 10
+    assert min(waits) > 12
+    assert max(waits) <= 27
+
+
+def test_net_repayments_stand_in_parentheses_where_the_unit_line_says_so(dataset: Dataset) -> None:
+    styles = set()
+    for name, tables in dataset.oracle.tables.items():
+        for table in tables:
+            cells = [record for row in table.rows.values() for record in row.values()]
+            negative = [record for record in cells if record.dollars < 0]
+            if not negative:
+                continue
+            at = dataset.oracle.texts[name].index(f"—{table.title}\n")
+            said = dataset.oracle.texts[name][at:].split("\n")[2]
+            style = "parentheses" if "figures in parentheses are net repayments" in said else "minus"
+            assert style == "parentheses" or "negative figures are net repayments" in said
+            assert {record.literal[0] for record in negative} == {"(" if style == "parentheses" else "-"}
+            styles.add(style)
+    assert styles
 
 
 def test_every_row_adds_up_to_its_total(dataset: Dataset) -> None:
@@ -84,6 +126,8 @@ def test_a_month_leaves_the_tables_before_a_note_corrects_it(dataset: Dataset) -
 
 def test_titles_are_unique_but_for_the_basis_within_a_group(dataset: Dataset) -> None:
     for name, tables in dataset.oracle.tables.items():
+        if not tables:
+            continue
         titles = [table.title for table in tables if not table.restated]
         assert len(set(titles)) == len(titles), name
         groups = Counter(title.rpartition(", ")[0] for title in titles)
@@ -92,7 +136,7 @@ def test_titles_are_unique_but_for_the_basis_within_a_group(dataset: Dataset) ->
 
 
 def test_distractors_print_other_figures(dataset: Dataset) -> None:
-    name = next(iter(dataset.oracle.tables))
+    name = next(name for name, tables in dataset.oracle.tables.items() if tables)
     tables = {table.title: table for table in dataset.oracle.tables[name] if not table.restated}
     cash = next(title for title in tables if title.endswith(", Cash Basis"))
     accrual = tables[cash.replace(", Cash Basis", ", Accrual Basis")]

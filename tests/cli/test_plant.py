@@ -1,0 +1,77 @@
+"""`longharness plant`: what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.benchmarks.ledgerqa import LedgerQAConfig, generate
+from pipeline.cli import main
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plant") / "dataset"
+    generate(LedgerQAConfig(seed=5, tokens=60_000, questions_per_kind=1), folder)
+    return folder
+
+
+def test_it_says_what_was_planted_and_what_could_not_be(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert main(["plant", str(dataset), str(run), "--arms", "longharness,codex", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["run"] == str(run)
+    counts = {(row["arm"], row["fault"]): row["episodes"] for row in said["planted"]}
+    assert counts["longharness", "right"] == counts["codex", "right"] == 7
+    planted = sum(n for (arm, _), n in counts.items() if arm == "codex")
+    assert planted + sum(row["questions"] for row in said["skipped"]) == 7 * 5
+    assert main(["score", str(run), "--json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--arms", "longhornes"], "--arms: there is no 'longhornes'; the nearest is 'longharness'"),
+        (["--faults", "unraed"], "--faults: there is no 'unraed'; the nearest is 'unread'"),
+        (["--arms", ","], "--arms: name at least one of"),
+        (["--limit", "0"], "tasks.limit is 0: give at least 1"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_before_anything_is_written(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert main(["plant", str(dataset), str(tmp_path / "run"), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_is_no_dataset_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plant", str(tmp_path), str(tmp_path / "run")]) == 2
+    assert "is no LedgerQA dataset (it has no manifest.json)" in capsys.readouterr().err
+
+
+def test_a_folder_in_use_is_left_alone(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("kept")
+    assert main(["plant", str(dataset), str(tmp_path / "run")]) == 2
+    assert "is not empty: name a new folder" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["mine.txt"]
+
+
+def test_a_dataset_that_was_changed_is_refused(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(dataset, copy)
+    document = next((copy / "documents").iterdir())
+    document.write_text(document.read_text("utf-8").replace("0", "1"), "utf-8")
+    assert main(["plant", str(copy), str(tmp_path / "run")]) == 2
+    assert "is not as it was made" in capsys.readouterr().err
