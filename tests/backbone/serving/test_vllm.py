@@ -201,6 +201,11 @@ def test_ray_places_replicas_on_the_gpus_of_any_node(nodes: Cluster, tmp_path: P
         for log in logs:
             assert len(environment(log)["CUDA_VISIBLE_DEVICES"].split(",")) == 2
         assert ray.available_resources().get("GPU", 0) == 0
+        with (
+            pytest.raises(ConfigError, match=r"other backbones hold 4 of the cluster's 4"),
+            serve(config(gpus=2), backbone, tmp_path / "other"),
+        ):
+            pass
         assert RunCluster("of no node").cpus(node_local=False) == 4 - 2  # left for episodes
         assert all(asyncio.run(replied(url, endpoint)) for url in endpoint.urls)
         os.kill(family(logs[1])[0], signal.SIGKILL)
