@@ -103,7 +103,7 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:  # a timeout among them
             reply = reading.whole() or Failure(reading.failed(error), self.redacted(_described(error)))
         except ValueError as error:
-            said = f"{type(error).__name__} at {_head(reading.body)}"
+            said = f"{_described(error).splitlines()[0]} at {_head(reading.body)}"
             reply = Failure("malformed", f"no chat completion: {self.redacted(said)}")
         return Answer(reply, reading.status, reading.first_token_s)
 
@@ -163,7 +163,7 @@ class _Reading:
         async for chunk in response.content.iter_any():
             self._begun, size = True, size + len(chunk)
             if size > LARGEST:
-                raise ValueError(f"more than {LARGEST} bytes")
+                raise ValueError(f"it has more than {LARGEST} bytes")
             self._take(chunk)
             done = self.assembly is not None and self.assembly.done
             self._limit.reschedule(clock() + (_AFTER_DONE if done else self._config.stall_timeout))

@@ -155,7 +155,16 @@ async def test_a_turn_past_the_limit_is_refused_in_the_apis_own_shape(api: str) 
 
 
 @pytest.mark.parametrize(
-    "fault", [replied(500, "broken"), replied(429, "slow"), reset, cut, replied(200, "{")]
+    "fault",
+    [
+        replied(500, "broken"),
+        replied(429, "slow"),
+        reset,
+        cut,
+        replied(200, "{"),
+        replied(200, "{}"),
+        streamed(event(b'{"no')),
+    ],
 )
 async def test_what_fails_before_anything_was_passed_is_tried_again(fault: Step) -> None:
     async with gateway(fault, completion("at last")) as (passing, server):
