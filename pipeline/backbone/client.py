@@ -17,17 +17,16 @@ import aiohttp
 from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.failures import Failure
 from pipeline.backbone.serving import Endpoint
-from pipeline.backbone.traffic import End, Grant, Traffic
+from pipeline.backbone.traffic import MOVE_AFTER, End, Grant, Traffic
 from pipeline.backbone.traffic.local import LocalTraffic
 from pipeline.backbone.traffic.upstream import Upstream
-from pipeline.backbone.transport import Transport, label
+from pipeline.backbone.transport import Transport, label, pause
 from pipeline.backbone.window import PromptTokens, corrected, fitting, prompt_bytes
 from pipeline.backbone.wire import Form, Reply
 from pipeline.errors import BackboneUnavailable, ModelRequestFailed
 from pipeline.protocols import Completion, Request, RequestRecord, Usage
 
 _log = logging.getLogger(__name__)
-_MOVE_AFTER = 2  # failures of a request at its episode's replica, which may still be there
 _TEMPLATE_BYTES = 4_096  # that a chat template may add to a prompt, tools aside
 
 
@@ -45,7 +44,7 @@ class _Attempts:
     @property
     def avoid(self) -> frozenset[str]:
         """Replicas where it failed often enough to try another."""
-        return frozenset(url for url, times in self.failures.items() if times >= _MOVE_AFTER)
+        return frozenset(url for url, times in self.failures.items() if times >= MOVE_AFTER)
 
 
 class ChatClient:
@@ -122,12 +121,12 @@ class ChatClient:
                 raise self._error(reply, grant.url, made)
             if reply.fault.move:
                 made.failures[grant.url] += 1
-            await asyncio.sleep(self._wait(reply, made.tries))
+            await asyncio.sleep(pause(self._config, reply, made.tries, self._random))
 
     async def _granted(self, request: Request, made: _Attempts) -> Grant:
         if self._traffic is None:
             raise RuntimeError("ChatClient is an async context manager: enter it first")
-        tokens, _ = self._tokens.estimate(request)
+        tokens, _ = self._tokens.estimate(request.episode, prompt_bytes(request))
         try:
             return await self._traffic.acquire(request.episode, tokens, made.avoid)
         except BackboneUnavailable as error:
@@ -147,7 +146,7 @@ class ChatClient:
                 streamed = answer.first_token_s is not None
                 usage = self._usage(reply, request, grant.url, streamed)
                 finish, model = reply.finish, reply.model
-                self._tokens.counted(request, usage.prompt)
+                self._tokens.counted(request.episode, prompt_bytes(request), usage.prompt)
                 reply = _judged(reply)
             made.records.append(
                 RequestRecord(
@@ -171,7 +170,7 @@ class ChatClient:
         if not self._asked:
             async with self._asking:
                 await self._ask_for_the_window(url)
-        tokens, unseen = self._tokens.estimate(request)
+        tokens, unseen = self._tokens.estimate(request.episode, prompt_bytes(request))
         fit = fitting(request.max_tokens, self._window, tokens, unseen)
         return fit if fit < request.max_tokens else None
 
@@ -221,13 +220,6 @@ class ChatClient:
         if failure.fault.whose == "model":
             return ModelRequestFailed(failure.kind, message, tuple(made.records))
         return BackboneUnavailable(message, tuple(made.records))
-
-    def _wait(self, failure: Failure, tries: int) -> float:
-        """Seconds until the next attempt: full jitter, on top of what the server asks for."""
-        config = self._config
-        if failure.retry_after is not None:
-            return min(failure.retry_after, config.patience) + self._random.uniform(0, config.backoff)
-        return self._random.uniform(0, min(config.max_backoff, config.backoff * 2.0 ** min(tries - 1, 32)))
 
     def _usage(self, reply: Reply, request: Request, url: str, streamed: bool) -> Usage:
         """The reply's usage; what can't be right is said, and recorded as the server gave it."""

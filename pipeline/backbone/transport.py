@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from random import Random
 from types import TracebackType
 from typing import Self
 
@@ -102,7 +103,7 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:  # a timeout among them
             reply = reading.whole() or Failure(reading.failed(error), self.redacted(_described(error)))
         except ValueError as error:
-            said = f"{type(error).__name__} at {_head(reading.body)}"
+            said = f"{_described(error).splitlines()[0]} at {_head(reading.body)}"
             reply = Failure("malformed", f"no chat completion: {self.redacted(said)}")
         return Answer(reply, reading.status, reading.first_token_s)
 
@@ -118,7 +119,9 @@ class Transport:
             if response.status != 200:
                 said = self.redacted(reading.body.decode("utf-8", "replace").strip())
                 kind = classify(response.status, said, asked)
-                return Failure(kind, f"status {response.status}: {said[:_SAID]}", _after(response.headers))
+                return Failure(
+                    kind, f"status {response.status}: {said[:_SAID]}", retry_after(response.headers)
+                )
         return reading.assembly.reply() if reading.assembly else decode(bytes(reading.body))
 
     async def look(self, url: str) -> str | None:
@@ -160,7 +163,7 @@ class _Reading:
         async for chunk in response.content.iter_any():
             self._begun, size = True, size + len(chunk)
             if size > LARGEST:
-                raise ValueError(f"more than {LARGEST} bytes")
+                raise ValueError(f"it has more than {LARGEST} bytes")
             self._take(chunk)
             done = self.assembly is not None and self.assembly.done
             self._limit.reschedule(clock() + (_AFTER_DONE if done else self._config.stall_timeout))
@@ -170,12 +173,8 @@ class _Reading:
         return self.assembly.reply() if self.assembly and self.assembly.done else None
 
     def failed(self, error: OSError | aiohttp.ClientError) -> str:
-        """The kind of failure that `error` is; of a timeout, which one has passed."""
-        if not isinstance(error, TimeoutError) or isinstance(error, aiohttp.ConnectionTimeoutError):
-            return "connection"
-        if self._limit.expired():
-            return "stall" if self._begun else "first_byte"
-        return "timeout"
+        """The kind of failure that `error` is."""
+        return timed_out(error, self._limit, self._begun)
 
     def _take(self, chunk: bytes) -> None:
         if self.assembly is None:
@@ -212,7 +211,23 @@ def _head(body: bytes | bytearray) -> str:
     return repr(body[:_SAID].decode("utf-8", "replace"))
 
 
-def _after(headers: Mapping[str, str]) -> float | None:
+def timed_out(error: BaseException, limit: asyncio.Timeout, begun: bool) -> str:
+    """The kind of failure that an `OSError` or client error is; of a timeout, which one has passed."""
+    if not isinstance(error, TimeoutError) or isinstance(error, aiohttp.ConnectionTimeoutError):
+        return "connection"
+    if limit.expired():
+        return "stall" if begun else "first_byte"
+    return "timeout"
+
+
+def pause(config: ClientConfig, failure: Failure, tries: int, random: Random) -> float:
+    """Seconds until the next attempt: full jitter, on top of what the server asks for."""
+    if failure.retry_after is not None:
+        return min(failure.retry_after, config.patience) + random.uniform(0, config.backoff)
+    return random.uniform(0, min(config.max_backoff, config.backoff * 2.0 ** min(tries - 1, 32)))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds of a Retry-After header, given as a number or as a date."""
     value = headers.get("Retry-After", "")
     try:

@@ -55,23 +55,21 @@ class PromptTokens:
         self._ratio = _TOKENS_A_BYTE
         self._last: OrderedDict[str, tuple[int, int]] = OrderedDict()  # bytes and tokens, by episode
 
-    def estimate(self, request: Request) -> tuple[int, int]:
-        """Return the prompt's tokens, and how many of them are of text that the server hasn't counted."""
-        size = prompt_bytes(request)
-        known, tokens = self._last.get(request.episode, (0, 0))
+    def estimate(self, episode: str, size: int) -> tuple[int, int]:
+        """Return the tokens of a prompt of `size` bytes, and how many of them the server hasn't counted."""
+        known, tokens = self._last.get(episode, (0, 0))
         if known > size:  # compacted, or another conversation of the same episode
             known, tokens = 0, 0
         unseen = int((size - known) * self._ratio)
         return tokens + unseen, unseen
 
-    def counted(self, request: Request, tokens: int) -> None:
+    def counted(self, episode: str, size: int, tokens: int) -> None:
         """Take down what the server counted."""
-        size = prompt_bytes(request)
         if not tokens or not size:
             return
         self._ratio = tokens / size
-        self._last[request.episode] = (size, tokens)
-        self._last.move_to_end(request.episode)
+        self._last[episode] = (size, tokens)
+        self._last.move_to_end(episode)
         if len(self._last) > _REMEMBERED:
             self._last.popitem(last=False)
 

@@ -1,4 +1,4 @@
-"""A chat completions server that fails on demand: what real servers were seen to do, over a real socket."""
+"""A model server that fails on demand: what real servers were seen to do, over a real socket."""
 
 from __future__ import annotations
 
@@ -130,6 +130,8 @@ class FaultyServer:
         self.bodies: list[dict[str, Any]] = []
         self.raw: list[bytes] = []
         self.authorizations: list[str | None] = []
+        self.headers: list[Mapping[str, str]] = []
+        self.asked: list[str] = []
         self.connections: set[tuple[str, int]] = set()
         self.looks: dict[str, str] = {}
         self.looked: list[str] = []
@@ -147,6 +149,8 @@ class FaultyServer:
     async def reply(self, request: web.Request) -> web.StreamResponse:
         self.raw.append(await request.read())
         self.bodies.append(json.loads(self.raw[-1]))
+        self.headers.append(request.headers)
+        self.asked.append(request.path_qs)
         self.authorizations.append(request.headers.get("Authorization"))
         assert request.transport is not None
         self.connections.add(request.transport.get_extra_info("peername"))
@@ -159,7 +163,8 @@ async def faulty(*steps: Step) -> AsyncIterator[FaultyServer]:
     """Serve on a free port of loopback; an open reply is dropped at the end."""
     server = FaultyServer(*steps)
     app = web.Application(client_max_size=2**26)
-    app.router.add_post("/v1/chat/completions", server.reply)
+    for path in ("chat/completions", "responses", "messages", "messages/count_tokens"):
+        app.router.add_post(f"/v1/{path}", server.reply)
     app.router.add_get("/{path:.*}", server.look)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()

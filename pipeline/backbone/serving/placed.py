@@ -7,11 +7,17 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 from ray.util import get_node_ip_address
-from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
+from ray.util.placement_group import (
+    PlacementGroup,
+    placement_group,
+    placement_group_table,
+    remove_placement_group,
+)
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from pipeline.backbone.serving.config import VLLMConfig
@@ -119,7 +125,7 @@ def placed(
 
 @contextmanager
 def _group(bundles: list[dict[str, float]], deadline: float) -> Iterator[PlacementGroup]:
-    group = placement_group(bundles, strategy="PACK")
+    group = placement_group(bundles, strategy="PACK", name=f"{_ours()}{uuid4().hex[:8]}")
     try:
         if not group.wait(timeout_seconds=max(_PLACED, deadline - time.monotonic())):
             raise BackboneUnavailable(
@@ -129,6 +135,18 @@ def _group(bundles: list[dict[str, float]], deadline: float) -> Iterator[Placeme
     finally:
         with suppress(RayError):
             remove_placement_group(group)
+
+
+def _ours() -> str:
+    """What the names of this run's placement groups begin with."""
+    return f"longharness-{ray.get_runtime_context().get_job_id()}-"
+
+
+def _held_gpus() -> float:
+    """The GPUs that other servers of this run hold."""
+    groups = (group for group in placement_group_table().values() if group["state"] == "CREATED")
+    ours = [group for group in groups if group["name"].startswith(_ours())]
+    return float(sum(bundle.get("GPU", 0.0) for group in ours for bundle in group["bundles"].values()))
 
 
 def _check_room(bundle: dict[str, float], count: int, nodes: Sequence[dict[str, Any]]) -> None:
@@ -144,6 +162,12 @@ def _check_room(bundle: dict[str, float], count: int, nodes: Sequence[dict[str, 
         raise ConfigError(
             f"serving.cpus: {count} replicas would hold {count * bundle['CPU']:g} of the cluster's {cpus:g} "
             "CPUs and leave none for episodes: give less"
+        )
+    gpus, held = sum(node["Resources"].get("GPU", 0.0) for node in nodes), _held_gpus()
+    if bundle.get("GPU") and gpus - held < count * bundle["GPU"] <= gpus:
+        raise ConfigError(
+            f"serving.gpus: {count * bundle['GPU']:g} are needed, and the run's other backbones hold "
+            f"{held:g} of the cluster's {gpus:g}: give each a share, or run one arm after the other"
         )
     if room < count:
         has = ", ".join(

@@ -26,10 +26,28 @@ _WAKING = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 def main(parent: int, grace: float, command: list[str]) -> None:
-    """Run `command`; once asked to end it has `grace` seconds, then its group is killed, this process too."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    """Run `command`; once asked to end it has `grace` seconds, then all of it is killed, this process too.
+
+    There are two of this process, each of which ends the rest when the other is killed: who only kills the
+    children of a process that ends, as Ray does, would else leave the server's own children behind.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, _WAKING)
+    _adopt_orphans()
+    outer = os.getpid()
+    inner = os.fork()
+    if not inner:
+        _adopt_orphans()
+        _supervise(outer, grace, command)
+    while not _ended(inner):
+        woken = signal.sigtimedwait(_WAKING, _POLL)
+        asked = woken is not None and woken.si_signo != signal.SIGCHLD
+        if asked or os.getppid() != parent:
+            os.kill(inner, signal.SIGTERM)
+    _end_all()
+
+
+def _supervise(parent: int, grace: float, command: list[str]) -> None:
+    libc = ctypes.CDLL(None)
 
     def in_child() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -51,6 +69,24 @@ def main(parent: int, grace: float, command: list[str]) -> None:
         else:
             print(f"the server ended by itself, with status {server.returncode}", file=sys.stderr, flush=True)
         _kill_descendants()
+    _end_all()
+
+
+def _adopt_orphans() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _ended(pid: int) -> bool:
+    """Whether the child has ended; others that were left to this process are collected."""
+    with suppress(ChildProcessError):
+        while found := os.waitpid(-1, os.WNOHANG)[0]:
+            if found == pid:
+                return True
+    return False
+
+
+def _end_all() -> None:
+    _kill_descendants()
     os.killpg(0, signal.SIGKILL)
 
 

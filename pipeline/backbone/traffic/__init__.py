@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+MOVE_AFTER = 2
+"""Failures of a request at its episode's replica after which it tries another, though that may be there."""
+
 
 @dataclass(frozen=True)
 class Grant:

@@ -98,12 +98,18 @@ def test_what_a_server_that_dies_alone_leaves_behind_ends_too(program: str, tmp_
     assert b"ended by itself" in log.read_bytes()
 
 
-def test_the_supervisors_death_is_the_servers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [FAMILY, DAEMON])
+@pytest.mark.parametrize("generation", [1, 2])
+def test_a_supervisors_death_is_the_whole_familys(program: str, generation: int, tmp_path: Path) -> None:
+    """There are two: the server's parent, and its parent in turn."""
     log = tmp_path / "log"
-    with supervised((sys.executable, "-c", FAMILY), {}, log):
-        server, _ = pids(log)
-        os.kill(os.getpgid(server), signal.SIGKILL)
-        assert within(10, lambda: not alive(server))
+    with supervised((sys.executable, "-c", program), {}, log):
+        family = pids(log)
+        supervisor = family[0]
+        for _ in range(generation):
+            supervisor = _parent(supervisor)
+        os.kill(supervisor, signal.SIGKILL)
+        assert within(10, lambda: not any(map(alive, family)))
 
 
 async def test_the_reference_policy_sees_neither_files_nor_variables(
@@ -123,8 +129,12 @@ async def test_the_reference_policy_sees_neither_files_nor_variables(
 
 
 def _child_of_ours(pid: int) -> bool:
-    parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    parent = _parent(pid)
     return parent == os.getpid() or (parent > 1 and _child_of_ours(parent))
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def test_a_module_that_ends_at_once_is_an_error_with_its_log(tmp_path: Path) -> None:

@@ -147,29 +147,37 @@ def test_replicas_of_one_machine_get_gpus_of_their_own(
 
 DRIVER = """
 import sys, time
+import ray
 from pathlib import Path
 from tests.backbone.requests import hasty
 from tests.backbone.serving.test_vllm import config
+from pipeline.backbone.serving.config import Placement
 from pipeline.backbone.serving.vllm import serve
-with serve(config(replicas=2), hasty(), Path(sys.argv[1])):
+placement = Placement(sys.argv[2])
+if placement is Placement.ray:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+with serve(config(replicas=2, cpus=0.1, placement=placement), hasty(), Path(sys.argv[1])):
     print("up", flush=True)
     time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
-def test_no_replica_outlives_a_killed_driver(sign: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("placement", "sign"), [("local", signal.SIGKILL), ("local", signal.SIGINT), ("ray", signal.SIGKILL)]
+)
+def test_no_replica_outlives_a_killed_driver(placement: str, sign: signal.Signals, tmp_path: Path) -> None:
+    token = {"RAY_AUTH_TOKEN": "a-token-of-the-tests-" + "0" * 32, "RAY_USAGE_STATS_ENABLED": "0"}
     with subprocess.Popen(
-        (sys.executable, "-c", DRIVER, str(tmp_path)),
+        (sys.executable, "-c", DRIVER, str(tmp_path), placement),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | token | {"PYTHONPATH": str(ROOT)},
     ) as driver:
         assert driver.stdout is not None and driver.stdout.readline() == b"up\n"
         families = [pid for n in range(2) for pid in family(tmp_path / f"vllm-{n}.log")]
         driver.send_signal(sign)
         driver.wait(30)
-    assert within(20, lambda: not any(map(alive, families)))
+    assert within(60, lambda: not any(map(alive, families)))
 
 
 @pytest.fixture
@@ -201,6 +209,11 @@ def test_ray_places_replicas_on_the_gpus_of_any_node(nodes: Cluster, tmp_path: P
         for log in logs:
             assert len(environment(log)["CUDA_VISIBLE_DEVICES"].split(",")) == 2
         assert ray.available_resources().get("GPU", 0) == 0
+        with (
+            pytest.raises(ConfigError, match=r"other backbones hold 4 of the cluster's 4"),
+            serve(config(gpus=2), backbone, tmp_path / "other"),
+        ):
+            pass
         assert RunCluster("of no node").cpus(node_local=False) == 4 - 2  # left for episodes
         assert all(asyncio.run(replied(url, endpoint)) for url in endpoint.urls)
         os.kill(family(logs[1])[0], signal.SIGKILL)

@@ -31,7 +31,6 @@ FLAGS = {
     "block-size": 32,
     "kv-cache-memory-bytes": 134_217_728,
     "structured-outputs-config": {"backend": "xgrammar", "disable_any_whitespace": True},
-    "override-generation-config": None,
 }
 
 
