@@ -28,65 +28,66 @@ if TYPE_CHECKING:
     from pipeline.backbone.serving.vllm import ReplicaPlan
 
 LOOPBACK = "127.0.0.1"
-_ANSWER = 60.0  # seconds that an actor has to answer
+_ANSWER = 300.0  # seconds that an actor, on however busy a node, has to answer
 _PLACED = 60.0  # seconds that Ray has to place all replicas, once it is known that they fit
 
 
 class ReplicaActor:
     """Runs one replica on its node. It dies with the driver, and the server with it."""
 
-    def __init__(self, plan: ReplicaPlan, loopback: bool) -> None:
+    def __init__(self) -> None:
+        self._running = ExitStack()
+        self._replica: Replica | None = None
+
+    def start(self, plan: ReplicaPlan, loopback: bool) -> str:
+        """Start the server and return where it will answer. Raises `ConfigError` as `plan.start` does."""
         if not plan.log_dir.is_dir():
             raise ConfigError(
                 f"{plan.log_dir} is not to be seen from this node: "
                 "the run folder must be on a shared file system"
             )
         host = LOOPBACK if loopback else get_node_ip_address()  # type: ignore[no-untyped-call]
-        self._replica: Replica = plan.start(host, os.environ).__enter__()
-
-    def url(self) -> str:
-        """Where the server answers."""
+        self._replica = self._running.enter_context(plan.start(host, os.environ))
         return self._replica.url
 
     def check(self) -> None:
         """Raise `BackboneUnavailable` if the server has ended for good."""
-        self._replica.check()
+        if self._replica:
+            self._replica.check()
 
     def confirm(self) -> None:
         """The server has answered: from now on it is started anew when it ends."""
-        self._replica.confirm()
+        if self._replica:
+            self._replica.confirm()
 
     def stop(self) -> None:
         """End the server and all that it started."""
-        self._replica.__exit__(None, None, None)
+        self._running.close()
 
 
 class Placed:
     """The driver's side of one replica."""
 
-    def __init__(self, actor: Any, number: int) -> None:
+    def __init__(self, actor: Any, number: int, address: Any, deadline: float) -> None:
+        """`address` is the promise of the server's; it is waited for until `deadline`."""
         self._actor = actor
         self._number = number
-        self.url: str = self._asked("url")
+        self.url: str = self._got(address, max(_ANSWER, deadline - time.monotonic()))
 
     def check(self) -> None:
         """Raise `BackboneUnavailable` if it has ended for good, or its node is gone."""
-        self._asked("check")
+        self._got(self._actor.check.remote(), _ANSWER)
 
     def confirm(self) -> None:
         """Say that it has answered."""
-        self._asked("confirm")
+        self._got(self._actor.confirm.remote(), _ANSWER)
 
-    def _asked(self, method: str) -> Any:
+    def _got(self, promise: Any, timeout: float) -> Any:
         try:
-            return ray.get(getattr(self._actor, method).remote(), timeout=_ANSWER)
+            return ray.get(promise, timeout=timeout)
         except RayTaskError as error:
             raise (error.cause if isinstance(error.cause, LongHarnessError) else error) from None
         except RayActorError as error:
-            cause = getattr(error, "cause", None) or error
-            for known in (cause, getattr(cause, "cause", None)):
-                if isinstance(known, LongHarnessError):
-                    raise known from None
             raise BackboneUnavailable(f"replica {self._number}: its Ray actor is gone: {error}") from error
         except GetTimeoutError as error:
             raise BackboneUnavailable(f"replica {self._number}: its Ray actor does not answer") from error
@@ -108,9 +109,10 @@ def placed(
     loopback = len(nodes) == 1
     with ExitStack() as open_:
         group = open_.enter_context(_group([bundle] * len(plans), deadline))
-        actors = []
+        actors: list[Any] = []
+        addresses: list[Any] = []
         for number, plan in enumerate(plans):
-            actor = ray.remote(ReplicaActor).options(
+            actor: Any = ray.remote(ReplicaActor).options(
                 num_cpus=bundle.get("CPU", 0),
                 num_gpus=bundle.get("GPU", 0),
                 max_restarts=0,
@@ -118,9 +120,11 @@ def placed(
                     group, placement_group_bundle_index=number
                 ),
             )
-            actors.append(actor.remote(plan, loopback))
+            actors.append(actor.remote())
+            addresses.append(actors[-1].start.remote(plan, loopback))
         open_.callback(_end, actors)
-        yield [Placed(actor, number) for number, actor in enumerate(actors)], loopback
+        started = zip(actors, range(len(actors)), addresses, strict=True)
+        yield [Placed(*one, deadline) for one in started], loopback
 
 
 @contextmanager

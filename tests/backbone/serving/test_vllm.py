@@ -227,6 +227,10 @@ def test_ray_places_replicas_on_the_gpus_of_any_node(nodes: Cluster, tmp_path: P
         serve(config(gpus=3), backbone, tmp_path),
     ):
         pass
+    absent = config(placement=Placement.ray)
+    absent.command = ["no-such-program"]
+    with pytest.raises(ConfigError, match="no-such-program"), serve(absent, hasty(), tmp_path):
+        pass
     with (
         pytest.raises(ConfigError, match=r"serving\.cpus: .*leave none for episodes"),
         serve(config(replicas=2, cpus=2.0, placement=Placement.ray), hasty(), tmp_path),
