@@ -134,8 +134,7 @@ class Transport:
         async with self.session.get(url, headers=headers, timeout=timeout, allow_redirects=False) as response:
             if response.status != 200:
                 return None
-            body = await response.content.read(LARGEST)
-            return body.decode("utf-8", "replace")
+            return (await bounded(response)).decode("utf-8", "replace")
 
 
 class _Reading:
@@ -184,6 +183,16 @@ class _Reading:
         self.assembly.feed(chunk)
         if self.assembly.begun and self.first_token_s is None:
             self.first_token_s = time.monotonic() - self._started
+
+
+async def bounded(response: aiohttp.ClientResponse) -> bytes:
+    """Return the body, or its first `LARGEST` bytes."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) >= LARGEST:
+            break
+    return bytes(body[:LARGEST])
 
 
 def label(url: str) -> str:

@@ -245,7 +245,7 @@ class Driver:
             self._owe(work, f"arm {work.planned['arm']}: {error.cause!r}")
         except RayError as error:
             health.lost += 1
-            self._traffic[self._arms[work.planned["arm"]].endpoint].ended.remote(episode)
+            self._free_place(work)
             self._await_restart(slot)
             self._on_lost(work, error)
         finally:
@@ -259,6 +259,11 @@ class Driver:
         else:
             health.unavailable += 1
             self._owe(work, f"arm {work.planned['arm']}: {ended.error}")
+
+    def _free_place(self, work: Work) -> None:
+        """Free what an episode holds of its backbone, before it is run again."""
+        traffic = self._traffic[self._arms[work.planned["arm"]].endpoint]
+        ray.wait([traffic.ended.remote(work.planned["episode_id"])], timeout=CLOSE_SECONDS)
 
     def _await_restart(self, actor: int) -> None:
         """Keep a place of an actor that died until it is there again: till then every call to it fails."""

@@ -98,6 +98,14 @@ async def test_episodes_are_placed_where_most_room_is_and_stay_there() -> None:
             both.release(again, ANSWERED)
 
 
+async def test_requests_of_no_episode_go_to_whoever_has_least_to_do() -> None:
+    async with traffic((A, B)) as both:
+        first, second, third = [await both.acquire("", 1) for _ in range(3)]
+        assert {first.url, second.url} == {A, B}
+        both.release(first if first.url != third.url else second, ANSWERED)
+        assert (await both.acquire("", 1)).url != third.url
+
+
 async def test_room_is_free_again_when_an_episode_ends() -> None:
     async with traffic((A, B)) as both:
         first = await both.acquire("first", 10)
@@ -272,7 +280,7 @@ def test_the_metrics_of_a_vllm_are_read() -> None:
 
 async def test_a_vllms_metrics_bound_what_is_in_flight() -> None:
     async with faulty(completion()) as server:
-        server.looks = {"/metrics": METRICS}
+        server.looks = {"/metrics": "# more than comes at a time\n" * 20_000 + METRICS}
         async with traffic_to(server.endpoint, hasty()) as live:
             while live._replicas[0].capacity is None:
                 await asyncio.sleep(0.001)

@@ -32,7 +32,7 @@ from pipeline.backbone.serving import Endpoint
 from pipeline.backbone.traffic import MOVE_AFTER, End, Grant, Traffic
 from pipeline.backbone.traffic.local import LocalTraffic
 from pipeline.backbone.traffic.upstream import Upstream
-from pipeline.backbone.transport import LARGEST, Transport, label, pause, retry_after, timed_out
+from pipeline.backbone.transport import LARGEST, Transport, bounded, label, pause, retry_after, timed_out
 from pipeline.backbone.window import PromptTokens
 from pipeline.errors import BackboneUnavailable
 from pipeline.protocols import RequestRecord, Usage
@@ -212,11 +212,17 @@ class Gateway:
     async def _exchange(self, grant: Grant, asking: _Asking) -> _Result:
         assert self._traffic is not None
         started, end = time.monotonic(), End()
+        result = _Result(Failure("connection", "whoever asked has hung up"))
+        usage = Usage()
         try:
             result = await self._pass(grant.url, asking)
             failure = result.outcome if isinstance(result.outcome, Failure) else None
-            usage = (result.taken and result.taken.usage) or Usage()
+            usage = (result.taken and result.taken.usage) or usage
             self._tokens.counted(asking.route.episode, len(asking.body), usage.prompt)
+            end = End(failure is None, failure is not None and failure.fault.away, usage.prompt)
+            return result
+        finally:
+            self._traffic.release(grant, end)
             asking.route.records.append(
                 RequestRecord(
                     label(grant.url),
@@ -226,14 +232,9 @@ class Gateway:
                     usage,
                     time.monotonic() - started,
                     result.first_token_s,
-                    str(failure) if failure else None,
+                    str(result.outcome) if isinstance(result.outcome, Failure) else None,
                 )
             )
-            away = failure is not None and failure.fault.away
-            end = End(there=failure is None, away=away, prompt=usage.prompt)
-            return result
-        finally:
-            self._traffic.release(grant, end)
 
     async def _pass(self, url: str, asking: _Asking) -> _Result:
         """Send the request to a replica and pass its reply on."""
@@ -301,8 +302,7 @@ class Gateway:
 
     async def _failed(self, reply: aiohttp.ClientResponse, asking: _Asking) -> _Result:
         """An error of the server's: to be tried again, or passed on, maybe in other words."""
-        body = await reply.content.read(LARGEST)
-        said = self._transport.redacted(body.decode("utf-8", "replace"))
+        said = self._transport.redacted((await bounded(reply)).decode("utf-8", "replace"))
         kind = classify(reply.status, said, Asked())
         failure = Failure(kind, f"status {reply.status}: {said[:500]}", retry_after(reply.headers))
         if failure.fault.retry and failure.fault.whose == "infrastructure":
@@ -322,9 +322,7 @@ class Gateway:
             async with self._transport.session.request(
                 request.method, f"{url.rstrip('/')}/{api}", data=body, headers=self._headers(request.headers)
             ) as reply:
-                said = self._transport.redacted(
-                    (await reply.content.read(LARGEST)).decode("utf-8", "replace")
-                )
+                said = self._transport.redacted((await bounded(reply)).decode("utf-8", "replace"))
                 return web.Response(status=reply.status, text=said, headers=_kept(reply.headers))
         except (aiohttp.ClientError, OSError) as error:
             return _error(api, 502, self._transport.redacted(f"{type(error).__name__}: {error}"), "api_error")

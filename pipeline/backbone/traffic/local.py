@@ -141,6 +141,10 @@ class LocalTraffic:
         fit = [replica for replica in there if replica.url not in avoid] or there
         if not fit:
             return None
+        if not episode:  # a request by itself
+            return min(
+                fit, key=lambda replica: (len(replica.in_flight) + len(replica.waiting), replica.load())
+            )
         place = self._places.get(episode)
         if place is None or place.replica not in fit:
             if place is not None:

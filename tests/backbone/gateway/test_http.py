@@ -319,6 +319,8 @@ async def test_who_hangs_up_leaves_no_request_behind() -> None:
                 break
             await asyncio.sleep(0.01)
         assert not traffic._grants and route.meter.turns == 0
+    (record,) = route.records
+    assert record.error == "connection: whoever asked has hung up"
 
 
 async def test_an_episodes_routes_stay_on_one_replica() -> None:

@@ -1,4 +1,4 @@
-"""Client, traffic and gateway against a real vLLM: what it streams, what it says of itself, what is counted."""
+"""Client, traffic and gateway against a real vLLM: what it streams, says of itself, and what is counted."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_each_api_passes_the_gateway_and_is_counted(vllm: Endpoint, api: s
                 statuses.append((reply.status, await reply.read()))
         translated = gateway.open("f", Allowance(), translate=True)
         long = body | {
-            "input" if api == "responses" else "messages": [{"role": "user", "content": text * 80}]
+            "input" if api == "responses" else "messages": [{"role": "user", "content": text * 200}]
         }
         async with session.post(f"{gateway.address}{translated.path}/{api}", json=long) as reply:
             refused = await reply.read()
