@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -18,6 +19,9 @@ from pipeline.errors import BackboneUnavailable
 
 WAITING = 100_000
 """Requests of all episodes together that may wait for their turn."""
+FREE_SECONDS = 10.0
+"""For how long an episode need not ask, where there is nothing to share out."""
+_UNASKED = 0
 
 
 class TrafficActor:
@@ -42,6 +46,10 @@ class TrafficActor:
         """Give a grant back."""
         (await self._opened()).release(grant, end)
 
+    async def away(self, url: str) -> None:
+        """A request that had not to ask couldn't reach the replica at `url`."""
+        (await self._opened()).away(url)
+
     async def ended(self, episode: str) -> None:
         """The episode asks no more."""
         (await self._opened()).ended(episode)
@@ -60,27 +68,39 @@ class TrafficActor:
 
 
 class RemoteTraffic:
-    """A `Traffic` that asks the run's actor for it."""
+    """A `Traffic` that asks the run's actor for it, unless the last grant said that there is no need to."""
 
     def __init__(self, actor: Any) -> None:
         self._actor = actor
+        self._free: dict[str, tuple[str, float]] = {}  # replica, and until when, by episode
 
     async def acquire(self, episode: str, tokens: int, avoid: frozenset[str] = frozenset()) -> Grant:
         """Wait for leave to send a request, as `Traffic` has it."""
+        url, until = self._free.get(episode, ("", 0.0))
+        if time.monotonic() < until and url not in avoid:
+            return Grant(_UNASKED, episode, url)
         try:
             grant: Grant | str = await self._actor.acquire.remote(episode, tokens, avoid)
         except RayError as error:
             raise BackboneUnavailable(f"the run's traffic actor can't be reached: {error}") from error
         if isinstance(grant, str):
             raise BackboneUnavailable(grant)
+        if grant.free and episode:
+            self._free[episode] = grant.url, time.monotonic() + FREE_SECONDS
         return grant
 
     def release(self, grant: Grant, end: End) -> None:
         """Give a grant back, without waiting."""
-        self._actor.release.remote(grant, end)
+        if end.away:
+            self._free.pop(grant.episode, None)
+        if grant.number != _UNASKED:
+            self._actor.release.remote(grant, end)
+        elif end.away:
+            self._actor.away.remote(grant.url)
 
     def ended(self, episode: str) -> None:
         """The episode asks no more; said without waiting."""
+        self._free.pop(episode, None)
         self._actor.ended.remote(episode)
 
 

@@ -8,13 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import ray
 
-from pipeline.backbone.config import ClientConfig, EndpointConfig, TrafficConfig
+from pipeline.backbone.config import BackboneConfig, ClientConfig, EndpointConfig, TrafficConfig
 from pipeline.backbone.serving import Endpoint
+from pipeline.backbone.traffic import End
+from pipeline.errors import BackboneUnavailable
 from pipeline.runs import tables
 from pipeline.runs.progress import Progress, read_progress
 from pipeline.runs.run import RunResult, run
 from pipeline.runs.spec import ArmSpec
+from pipeline.runs.traffic import RemoteTraffic, start_traffic
 from tests.runs.observe import wait_for
 from tests.runs.sample import TURNS, Server, arm, serving, spec
 from tests.runs.test_queue import queue, taken
@@ -122,6 +126,41 @@ def test_prompts_in_flight_of_all_actors_stay_within_the_kv_cache(
     bound = served(arm("a", documents, server.url), server.url, kv_tokens=kv_tokens)
     assert run(spec(tmp_path, [bound], "bound", count=2, episodes=3)).complete
     assert 0 < server.most_in_flight <= kv_tokens
+
+
+@pytest.mark.parametrize("kv_tokens", [None, 1_000])
+async def test_an_episode_asks_for_each_request_only_where_a_kv_cache_is_to_be_shared(
+    kv_tokens: int | None,
+) -> None:
+    url = "http://127.0.0.1:9/v1"
+    actor = start_traffic(Endpoint((url,), "m", kv_tokens=kv_tokens), BackboneConfig(), {})
+    traffic = RemoteTraffic(actor)
+    grant = await traffic.acquire("e", 10)
+    traffic.release(grant, End(there=True, prompt=10))
+    ray.kill(actor)
+    if kv_tokens:
+        with pytest.raises(BackboneUnavailable, match="traffic actor"):
+            await traffic.acquire("e", 10)
+        return
+    unasked = await traffic.acquire("e", 10)
+    assert unasked.url == url
+    traffic.release(unasked, End(away=True))
+    with pytest.raises(BackboneUnavailable, match="traffic actor"):  # after a failure it asks
+        await traffic.acquire("e", 10)
+
+
+async def test_failures_of_requests_that_did_not_ask_pause_the_backbone_too() -> None:
+    url = "http://127.0.0.1:9/v1"
+    backbone = BackboneConfig(traffic=TrafficConfig(breaker_failures=2))
+    actor = start_traffic(Endpoint((url,), "m"), backbone, {})
+    traffic = RemoteTraffic(actor)
+    for episode in ("a", "b"):
+        traffic.release(await traffic.acquire(episode, 10), End(there=True, prompt=10))
+    changed = actor.state_after.remote("up")
+    for episode in ("a", "b"):
+        traffic.release(await traffic.acquire(episode, 10), End(away=True))
+    assert await changed == "paused"
+    ray.kill(actor)
 
 
 def test_an_arm_whose_backbone_is_away_holds_up_no_other() -> None:

@@ -15,11 +15,16 @@ MOVE_AFTER = 2
 
 @dataclass(frozen=True)
 class Grant:
-    """Leave to send one request of `episode` to the replica at `url`."""
+    """Leave to send one request of `episode` to the replica at `url`.
+
+    `free`: the replica's KV cache is unknown and nobody waits for it, so that the episode's next requests
+    need not ask for a while, until one of them fails.
+    """
 
     number: int
     episode: str
     url: str
+    free: bool = False
 
 
 @dataclass(frozen=True)

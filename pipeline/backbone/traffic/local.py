@@ -110,9 +110,15 @@ class LocalTraffic:
             if end.prompt and (place := self._places.get(grant.episode)) and place.replica is replica:
                 self._settle(place, end.prompt)
             self._is_there(replica)
-        elif end.away and replica.breaker.failed(time.monotonic()):
-            self._is_away(replica)
+        elif end.away:
+            self.away(replica.url)
         self._admit(replica)
+
+    def away(self, url: str) -> None:
+        """A request couldn't reach the replica at `url`."""
+        for replica in self._replicas:
+            if replica.url == url and replica.breaker.failed(time.monotonic()):
+                self._is_away(replica)
 
     def ended(self, episode: str) -> None:
         """Free the episode's place, and whatever of it is left."""
@@ -170,7 +176,8 @@ class LocalTraffic:
         self._number += 1
         replica.started(self._number, tokens)
         self._grants[self._number] = replica, episode
-        return Grant(self._number, episode, replica.url)
+        free = replica.capacity is None and not replica.waiting
+        return Grant(self._number, episode, replica.url, free)
 
     async def _await_turn(self, replica: Replica, episode: str, tokens: int) -> Grant | None:
         waiting = Waiting(episode, tokens, asyncio.get_running_loop().create_future())
