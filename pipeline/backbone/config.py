@@ -65,6 +65,31 @@ class TrafficConfig:
 
 
 @dataclass
+class PriceConfig:
+    """What the provider charges for a million tokens, as the user looked it up on `date`.
+
+    `null` is unknown: there is no figure then. Without `cached_input`, cached tokens cost as others do.
+    """
+
+    input: float | None = None
+    cached_input: float | None = None
+    output: float | None = None
+    currency: str = "USD"
+    date: str | None = None
+
+
+@dataclass
+class RatesConfig:
+    """Tokens a second that one GPU does, of many requests at a time, as measured: the estimate of GPU time.
+
+    `prefill` are prompt tokens that are not cached, `decode` generated ones; `null` is unknown.
+    """
+
+    prefill: float | None = None
+    decode: float | None = None
+
+
+@dataclass
 class BackboneConfig:
     """Which model answers. `language_model=false` labels its figures as wiring, not evidence.
 
@@ -84,6 +109,8 @@ class BackboneConfig:
     server: ServerConfig = field(default_factory=ServerConfig)
     client: ClientConfig = field(default_factory=ClientConfig)
     traffic: TrafficConfig = field(default_factory=TrafficConfig)
+    price: PriceConfig = field(default_factory=PriceConfig)
+    rates: RatesConfig = field(default_factory=RatesConfig)
 
 
 @dataclass

@@ -54,9 +54,7 @@ async def window(asking: Asking, history: History) -> Seen:
             "serve the model with a longer window, or lower backbone.max_tokens and "
             "harness.document_map_tokens",
         )
-    remedy = (
-        "" if fit.share >= 1 else "episodes that outgrow it fail, unless harness.profile=extended compacts them"
-    )
+    remedy = "episodes that outgrow it fail, unless harness.profile=extended compacts their history"
     return "window", True if fit.share >= 1 else None, f"{how}: {fit}", remedy
 
 
