@@ -26,6 +26,7 @@ VERBS = {
     "search": "search a folder of documents as an agent would",
     "ledgerqa": "generate documents with questions, gold answers and gold evidence",
     "plant": "episodes whose truth is known, to calibrate a judge with",
+    "serve": "start a backbone and keep it up, for other runs and tools",
     "doctor": "what works on this machine, and how to mend what doesn't",
 }
 OWED, UNUSABLE = 1, 2

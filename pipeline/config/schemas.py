@@ -14,7 +14,7 @@ from pipeline.backbone.config import (
     JudgeConfig,
     ProcessConfig,
 )
-from pipeline.backbone.serving.config import ScriptedConfig, VLLMConfig
+from pipeline.backbone.serving.config import AutoConfig, RayServeConfig, ScriptedConfig, VLLMConfig
 from pipeline.benchmarks.aa_lcr.config import AALCRConfig
 from pipeline.benchmarks.custom import CustomConfig
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
@@ -73,6 +73,8 @@ def run_schemas() -> dict[str, Any]:
         "process": ProcessConfig,
         "embedded": EmbeddedConfig,
         "vllm": VLLMConfig,
+        "ray_serve": RayServeConfig,
+        "auto": AutoConfig,
         "scripted": ScriptedConfig(script=MISSING),
         "ledgerqa": LedgerQAConfig,
         "aa_lcr": AALCRConfig,

@@ -13,10 +13,9 @@ import ray
 from ray.util.placement_group import placement_group_table
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from pipeline.backbone.serving.auto import INSIDE_A_JOB
 from pipeline.errors import ConfigError, RunError
 from pipeline.runs.config import ClusterConfig
-
-_INSIDE_A_JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def connected(config: ClusterConfig) -> Iterator[Cluster]:
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    if config.address != "local" or _INSIDE_A_JOB in os.environ:
+    if config.address != "local" or INSIDE_A_JOB in os.environ:
         address = "auto" if config.address == "local" else config.address
         try:
             ray.init(address=address, **quiet)

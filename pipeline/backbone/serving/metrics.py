@@ -49,7 +49,8 @@ def take(url: str) -> list[Sample]:
     with opener.open(url, timeout=_TIMEOUT) as response:
         text = response.read(_MOST).decode()
     now, at = datetime.now(UTC), URL(url)
-    return [Sample(now, f"{at.host}:{at.port}", name, value) for name, value in kept(text).items()]
+    replica = f"{at.host}:{at.port}{at.path.removesuffix('/metrics')}"  # as requests name it
+    return [Sample(now, replica, name, value) for name, value in kept(text).items()]
 
 
 def kept(text: str) -> Mapping[str, float]:

@@ -105,7 +105,7 @@ def placed(
     bundle = {"CPU": serving.cpus, "GPU": float(plans[0].gpus)}
     bundle = {name: amount for name, amount in bundle.items() if amount}
     nodes: list[dict[str, Any]] = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-    _check_room(bundle, len(plans), nodes)
+    check_room(bundle, len(plans), nodes)
     loopback = len(nodes) == 1
     with ExitStack() as open_:
         group = open_.enter_context(_group([bundle] * len(plans), deadline))
@@ -153,7 +153,7 @@ def _held_gpus() -> float:
     return float(sum(bundle.get("GPU", 0.0) for group in ours for bundle in group["bundles"].values()))
 
 
-def _check_room(bundle: dict[str, float], count: int, nodes: Sequence[dict[str, Any]]) -> None:
+def check_room(bundle: dict[str, float], count: int, nodes: Sequence[dict[str, Any]]) -> None:
     """Raise `ConfigError` if the cluster, were it idle, had no room for so many bundles and an episode."""
     room = sum(
         min(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.backbone.config import BackboneConfig, SamplingConfig
-from pipeline.backbone.serving.config import VLLMConfig
+from pipeline.backbone.serving.config import OnGPUs
 from pipeline.errors import ConfigError
 
 VENV = "LONGHARNESS_VLLM_VENV"
@@ -61,7 +61,7 @@ class Size:
         return self.replicas * self.gpus_each
 
 
-def sized(serving: VLLMConfig, backbone: BackboneConfig) -> Size:
+def sized(serving: OnGPUs, backbone: BackboneConfig) -> Size:
     """Return how `serving.gpus` are spent. Raises `ConfigError` where they don't make whole replicas."""
     split = serving.tensor_parallel or backbone.server.tensor_parallel
     for name, value in (("tensor_parallel", split), ("replicas", serving.replicas), ("gpus", serving.gpus)):
@@ -102,7 +102,7 @@ def executable(configured: Sequence[str] | None) -> tuple[str, ...]:
     )
 
 
-def flags(serving: VLLMConfig, backbone: BackboneConfig, gpus_each: int) -> dict[str, Any]:
+def flags(serving: OnGPUs, backbone: BackboneConfig, gpus_each: int) -> dict[str, Any]:
     """Return the server's flags by name; what the user gives wins over the model's, and that over ours.
 
     Raises `ConfigError` for a flag that is the run's to choose.
@@ -142,7 +142,7 @@ def command(
     return tuple(words)
 
 
-def environment(serving: VLLMConfig, inherited: Mapping[str, str]) -> dict[str, str]:
+def environment(serving: OnGPUs, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return the server's variables: of `inherited` what a server needs, and what the configuration says.
 
     Raises `ConfigError` if the variable that holds the API key is not set.
@@ -152,11 +152,6 @@ def environment(serving: VLLMConfig, inherited: Mapping[str, str]) -> dict[str, 
         for name, value in inherited.items()
         if name in _PASSED or name.startswith(_PASSED_PREFIXES)
     }
-    found |= {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-    if serving.hf_home:
-        found["HF_HOME"] = str(Path(serving.hf_home).expanduser().absolute())
-    if serving.batch_invariant:
-        found["VLLM_BATCH_INVARIANT"] = "1"
     found.pop("VLLM_API_KEY", None)
     if serving.api_key_env:
         if not inherited.get(serving.api_key_env):
@@ -164,6 +159,16 @@ def environment(serving: VLLMConfig, inherited: Mapping[str, str]) -> dict[str, 
                 f"serving.api_key_env: the variable {serving.api_key_env} is not set on this node"
             )
         found["VLLM_API_KEY"] = inherited[serving.api_key_env]
+    return found | settings(serving)
+
+
+def settings(serving: OnGPUs) -> dict[str, str]:
+    """Return the variables that the configuration gives a server, whoever starts it; none is a secret."""
+    found = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    if serving.hf_home:
+        found["HF_HOME"] = str(Path(serving.hf_home).expanduser().absolute())
+    if serving.batch_invariant:
+        found["VLLM_BATCH_INVARIANT"] = "1"
     return found | dict(serving.env)
 
 
