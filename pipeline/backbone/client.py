@@ -16,13 +16,14 @@ import aiohttp
 
 from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.failures import Failure
+from pipeline.backbone.hashes import PromptHashes
 from pipeline.backbone.serving import Endpoint
 from pipeline.backbone.traffic import MOVE_AFTER, End, Grant, Traffic
 from pipeline.backbone.traffic.local import LocalTraffic
 from pipeline.backbone.traffic.upstream import Upstream
 from pipeline.backbone.transport import Transport, label, pause
 from pipeline.backbone.window import PromptTokens, corrected, fitting, prompt_bytes
-from pipeline.backbone.wire import Form, Reply
+from pipeline.backbone.wire import Form, Reply, sampled
 from pipeline.errors import BackboneUnavailable, ModelRequestFailed
 from pipeline.protocols import Completion, Request, RequestRecord, Usage
 
@@ -66,6 +67,7 @@ class ChatClient:
         self._stream = backbone.client.stream
         self._warned: set[str] = set()
         self._tokens = PromptTokens()
+        self._prompts = PromptHashes()
         self._window = backbone.window
         self._asked = backbone.window is not None
         self._asking = asyncio.Lock()
@@ -85,6 +87,7 @@ class ChatClient:
 
     def ended(self, episode: str) -> None:
         """The episode asks no more: its place is free."""
+        self._prompts.forget(episode)
         if self._traffic is not None:
             self._traffic.ended(episode)
 
@@ -158,6 +161,8 @@ class ChatClient:
                     seconds,
                     answer.first_token_s,
                     str(reply) if isinstance(reply, Failure) else None,
+                    *sampled(request, made.form),
+                    self._prompts.sha256(request),
                 )
             )
             end = _end(reply, usage)

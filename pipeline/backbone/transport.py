@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from random import Random
@@ -22,11 +22,12 @@ from pipeline.backbone.serving import Endpoint
 from pipeline.backbone.stream import Assembly, CutStream, StreamError
 from pipeline.backbone.wire import Form, Reply, decode, encode
 from pipeline.errors import ConfigError
-from pipeline.protocols import Request
+from pipeline.protocols import Request, ToolCall
 
 LARGEST = 32 * 2**20
 """Bytes of a reply that are read; a model that is asked for so many tokens says less."""
 _SAID = 500  # characters of a server's own message that an error repeats
+_HEAD = 2 * _SAID  # bytes that are looked through for the key before they are cut to so many
 _AFTER_DONE = 1.0  # seconds for which a stream that has said its last may stay open
 _LOOK_SECONDS = 10.0  # for a look at what a server says of itself
 
@@ -83,6 +84,23 @@ class Transport:
         """The text without the key, which some servers repeat."""
         return text.replace(self._key, "[key]") if self._key else text
 
+    def _clean(self, reply: Reply | Failure) -> Reply | Failure:
+        """The reply without the key, which a server may repeat in any part of it."""
+        if self._key is None or isinstance(reply, Failure):
+            return reply  # what a failure says is redacted where it is made
+        calls = tuple(
+            ToolCall(*map(self.redacted, (call.id, call.name, call.arguments))) for call in reply.tool_calls
+        )
+        return replace(
+            reply,
+            text=self.redacted(reply.text),
+            reasoning=reply.reasoning and self.redacted(reply.reasoning),
+            refusal=reply.refusal and self.redacted(reply.refusal),
+            finish=self.redacted(reply.finish),
+            model=reply.model and self.redacted(reply.model),
+            tool_calls=calls,
+        )
+
     async def ask(self, url: str, request: Request, form: Form) -> Answer:
         """Send a request and read the reply. Whatever goes wrong is a `Failure` in the answer."""
         data = encode(request, self.endpoint.model, form)
@@ -103,9 +121,10 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:  # a timeout among them
             reply = reading.whole() or Failure(reading.failed(error), self.redacted(_described(error)))
         except ValueError as error:
-            said = f"{_described(error).splitlines()[0]} at {_head(reading.body)}"
-            reply = Failure("malformed", f"no chat completion: {self.redacted(said)}")
-        return Answer(reply, reading.status, reading.first_token_s)
+            head = self.redacted(reading.body[:_HEAD].decode("utf-8", "replace"))[:_SAID]
+            said = f"{self.redacted(_described(error)).splitlines()[0]} at {head!r}"
+            reply = Failure("malformed", f"no chat completion: {said}")
+        return Answer(self._clean(reply), reading.status, reading.first_token_s)
 
     async def _exchange(self, url: str, data: bytes, reading: _Reading, asked: Asked) -> Reply | Failure:
         headers = {"Content-Type": "application/json", **self.authorization()}
@@ -179,7 +198,7 @@ class _Reading:
         if self.assembly is None:
             self.body += chunk
             return
-        self.body[:] = chunk[:_SAID]  # for an error's message
+        self.body[:] = chunk[:_HEAD]  # for an error's message
         self.assembly.feed(chunk)
         if self.assembly.begun and self.first_token_s is None:
             self.first_token_s = time.monotonic() - self._started
@@ -214,10 +233,6 @@ def _key(variable: str | None) -> str | None:
 
 def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _head(body: bytes | bytearray) -> str:
-    return repr(body[:_SAID].decode("utf-8", "replace"))
 
 
 def timed_out(error: BaseException, limit: asyncio.Timeout, begun: bool) -> str:

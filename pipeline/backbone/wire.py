@@ -30,13 +30,7 @@ def encode(request: Request, model: str, form: Form = Form()) -> bytes:
 
     With tools goes the API's own word for one call a reply.
     """
-    fields: dict[str, Any] = {
-        "model": model,
-        "max_tokens": request.max_tokens,
-        "seed": request.seed,
-        "temperature": request.sampling.temperature,
-        "top_p": request.sampling.top_p,
-    }
+    fields: dict[str, Any] = {"model": model}
     if form.stream:
         fields |= {"stream": True, "stream_options": {"include_usage": True}}
     if form.schema:
@@ -48,14 +42,32 @@ def encode(request: Request, model: str, form: Form = Form()) -> bytes:
             "tool_choice": request.tool_choice,
             "parallel_tool_calls": False,
         }
-    fields |= request.sampling.extra
-    if form.max_tokens is not None:
-        for name in _LENGTHS & fields.keys():
-            fields[name] = fields[name] and min(fields[name], form.max_tokens)
+    fields |= _sampling(request, form)
     head = orjson.dumps({name: value for name, value in fields.items() if value is not None})
     first, *others = [message.encoded for message in request.messages]
     rest = [part for message in others for part in (b",", message)]
     return b"".join((head[:-1], b',"messages":[', first, *rest, b"]}"))  # one copy: it may be megabytes
+
+
+def sampled(request: Request, form: Form = Form()) -> tuple[int | None, str]:
+    """Return the seed that is sent, and how else the reply is sampled, as JSON."""
+    fields = {name: value for name, value in _sampling(request, form).items() if value is not None}
+    return fields.pop("seed", None), orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _sampling(request: Request, form: Form) -> dict[str, Any]:
+    """The fields that say how the reply is sampled; None takes a field of any kind out of the request."""
+    fields: dict[str, Any] = {
+        "max_tokens": request.max_tokens,
+        "seed": request.seed,
+        "temperature": request.sampling.temperature,
+        "top_p": request.sampling.top_p,
+        **request.sampling.extra,
+    }
+    if form.max_tokens is not None:
+        for name in _LENGTHS & fields.keys():
+            fields[name] = fields[name] and min(fields[name], form.max_tokens)
+    return fields
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ VERBS = {
     "evaluate": "plan, run or resume, score, print the table: the main job",
     "status": "progress of a run, from another terminal",
     "score": "score a run again without a model, or bare answers by a scorer",
+    "compare": "two arms or two runs, episode by episode: where they part, who scored more",
     "replay": "rebuild recorded episodes and compare every state with the record",
     "trace": "the runtime over given responses, without a model",
     "index": "build the index of a folder of documents, or look it up",

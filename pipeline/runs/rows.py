@@ -197,4 +197,7 @@ def _requests(record: RecordedEpisode) -> Iterator[dict[str, Any]]:
                 "first_token_s": request.first_token_s,
                 "seconds": request.seconds,
                 "error": request.error,
+                "seed": request.seed,
+                "sampling": request.sampling,
+                "prompt_sha256": request.prompt_sha256,
             }

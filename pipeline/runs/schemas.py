@@ -187,6 +187,9 @@ TABLES: dict[str, pa.Schema] = {
             ("first_token_s", pa.float64(), "seconds to the first token, if streamed"),
             ("seconds", pa.float64(), "seconds to the whole response"),
             ("error", pa.string(), "what failed"),
+            ("seed", pa.int64(), "as it was sent; null if none was"),
+            ("sampling", pa.string(), "how else the reply was sampled, as it was sent, as JSON"),
+            ("prompt_sha256", pa.string(), "of the request's messages, as the JSON array that was sent"),
         ),
         _table(
             "scores",

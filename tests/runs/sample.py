@@ -104,14 +104,18 @@ def reply(messages: list[dict[str, str]]) -> dict[str, Any]:
 class Server:
     """The chat server: answers after `delay` seconds, and counts requests; a word in a question fails it.
 
-    While it is `away` it drops connections. `asked_by` counts requests by question; `most_in_flight` is the
-    most prompt tokens that were in it at a time, of two requests or more.
+    While it is `away` it drops connections; while it is `narrow`, long prompts don't fit; to a question with
+    the words `otherwise` it states otherwise what it read. `asked_by` counts requests by question;
+    `most_in_flight` is the most prompt tokens that were in it at a time, of two or more.
     """
 
     def __init__(self) -> None:
         self.delay = 0.0
         self.asked = 0
         self.down = False
+        self.narrow = True
+        self.unavailable = "UNAVAILABLE"
+        self.otherwise = ""
         self.away = False
         self.dropped = 0
         self.asked_by: dict[str, int] = {}
@@ -137,14 +141,16 @@ class Server:
                 self.in_flight.remove(len(text) // 4)
 
     def _answer(self, body: dict[str, Any], text: str) -> tuple[int, dict[str, Any]]:
-        if self.down or "UNAVAILABLE" in text:
+        if self.down or self.unavailable in text:
             return 503, {"error": {"message": "not now"}}
-        if "OVERLONG" in text and "[turn 2]" in text:
+        if self.narrow and "OVERLONG" in text and "[turn 2]" in text:
             said = (
                 "This model's maximum context length is 10 tokens. However, your prompt contains at least 11"
             )
             return 400, {"error": {"message": said, "type": "BadRequestError", "param": "input_tokens"}}
         content = json.dumps(reply(body["messages"]))
+        if self.otherwise and self.otherwise in text:
+            content = content.replace("are given.", "stand there.")
         message = {"role": "assistant", "content": content}
         usage = {"prompt_tokens": len(text) // 4, "completion_tokens": len(content) // 4}
         return 200, {
