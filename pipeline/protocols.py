@@ -94,7 +94,10 @@ class Usage:
 
 @dataclass(frozen=True)
 class RequestRecord:
-    """One HTTP exchange, failed ones included: a row of the table `requests`."""
+    """One HTTP exchange, failed ones included: a row of the table `requests`.
+
+    `seed` and `sampling` (JSON) are as they were sent; `prompt_sha256` is of the messages, as a JSON array.
+    """
 
     replica: str
     model: str
@@ -104,6 +107,9 @@ class RequestRecord:
     seconds: float
     first_token_s: float | None = None
     error: str | None = None
+    seed: int | None = None
+    sampling: str | None = None
+    prompt_sha256: str | None = None
 
 
 @dataclass(frozen=True)

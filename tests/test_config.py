@@ -37,12 +37,19 @@ def test_every_harness_composes_for_a_run_and_for_a_trace(harness: str) -> None:
     assert arm.harness == compose_harness([f"harness={harness}"]).harness
 
 
+def needed(backbone: str) -> list[str]:
+    """What only the user can give of an option."""
+    if backbone in ("custom", "qwen", "glm", "qwen_1gpu", "glm_1gpu"):
+        return list(ENDPOINT)
+    return ["serving.script=FILE"] if backbone == "scripted" else []
+
+
 @pytest.mark.parametrize("backbone", options("backbone"))
 def test_every_backbone_composes_with_the_serving_it_names(backbone: str) -> None:
-    endpoint = backbone in ("custom", "qwen", "glm")
-    arm = resolve([f"backbone={backbone}", *(ENDPOINT if endpoint else ())]).arms[0]
+    arm = resolve([f"backbone={backbone}", *needed(backbone)]).arms[0]
     assert arm.backbone.name == backbone
-    expected = {"reference": "process", "embedded": "embedded"}.get(backbone, "endpoint")
+    own = {"reference": "process", "embedded": "embedded", "scripted": "scripted"}
+    expected = own.get(backbone, "endpoint")
     assert f".{expected}.serve" in arm.serving._target_
 
 
@@ -90,10 +97,10 @@ def test_the_extended_harness_is_the_full_one_with_the_extended_profile() -> Non
     assert replace(extended, profile=Profile.paper) == variant("full")
 
 
-def test_only_the_reference_policy_is_labelled_as_no_language_model() -> None:
+def test_what_is_no_language_model_is_labelled_so() -> None:
     for name in options("backbone"):
-        overrides = [f"backbone={name}", *(ENDPOINT if name in ("custom", "qwen", "glm") else ())]
-        assert resolve(overrides).arms[0].backbone.language_model == (name != "reference")
+        arm = resolve([f"backbone={name}", *needed(name)]).arms[0]
+        assert arm.backbone.language_model == (name not in ("reference", "scripted"))
 
 
 # --- arms ------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from pipeline.runs.schemas import TABLES
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"(?:<!-- (?P<mark>[^\n]+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)```", re.DOTALL)
-STEPS = (".ci/run", "tests/backbone/vllm_cpu", "tests/test_packaging.py")
+STEPS = (".ci/run", "tests/backbone/vllm_cpu", "tests/backbone/ray_serve_cpu", "tests/test_packaging.py")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def commands_of_marked_blocks() -> list[list[str]]:
     for block in (block for block in COMMANDS if block.mark):
         for line in block.text.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
-            if "longharness" in words and "evaluate" in words:
+            if "longharness" in words and {"evaluate", "serve"} & {*words}:
                 found.append(words[words.index("longharness") + 2 :])
             elif "jobs/submit.sh" in words:
                 found.append([*words[words.index("jobs/submit.sh") + 1 :], "cluster=existing"])

@@ -31,7 +31,7 @@ import numpy as np
 import orjson
 from analyst import Analyst
 
-from pipeline.backbone.wire import encode
+from pipeline.backbone.wire import Form, encode
 from pipeline.benchmarks.ledgerqa import LedgerQAConfig, generate
 from pipeline.config import resolve
 from pipeline.corpus import Corpus, build, estimate_tokens
@@ -114,7 +114,7 @@ class Script:
 
     async def complete(self, request: Request) -> Completion:
         """Encode the request, as a client does, and reply to it."""
-        body = self._encode(request, "model", schema=True)
+        body = self._encode(request, "model", Form(schema=True))
         self._lap()
         self._compare(request.messages)
         if self._peer:

@@ -13,6 +13,7 @@ from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.analysis.cost import price_said, rates_said
 from pipeline.analysis.retrieval import GOLD, NAME, STAGES, VERSION
 from pipeline.analysis.summaries import ArmSummary, Figures, Rate, Summary
 from pipeline.runs.folder import RunFolder, write_atomically
@@ -71,10 +72,11 @@ def markdown(summary: Summary) -> str:
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
-    """Return the summary as plain JSON data; each arm has a `label`, which tables show."""
+    """Return the summary as plain JSON data; each arm has its `bill`, and a `label`, which tables show."""
     data = asdict(summary)
     for arm, record in zip(summary.arms, data["arms"], strict=True):
         record["label"] = arm.arm if arm.language_model else f"{arm.arm} ({NOT_A_LANGUAGE_MODEL})"
+        record["bill"] = asdict(arm.bill)
     plain: dict[str, Any] = orjson.loads(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS))
     return plain
 
@@ -100,9 +102,15 @@ def _grids(summary: Summary) -> Iterator[_Grid]:
     yield _Grid(
         f"Run {summary.run}{scorers}",
         1,
-        ["Arm", "Done", *_titles(columns), "Turns", "Input", "Cached", "Output"],
+        ["Arm", "Done", *_titles(columns), "Turns", "Input", "Cached", "Output", *_billed(summary)],
         [
-            [_label(arm), _done(arm.figures), *_rates(arm.figures, columns), *_spent(arm.figures)]
+            [
+                _label(arm),
+                _done(arm.figures),
+                *_rates(arm.figures, columns),
+                *_spent(arm.figures),
+                *_billed(summary, arm),
+            ]
             for arm in summary.arms
         ],
     )
@@ -232,6 +240,34 @@ def _short(tokens: int) -> str:
     return str(tokens)
 
 
+def _billed(summary: Summary, arm: ArmSummary | None = None) -> list[str]:
+    """Return an arm's cost and GPU hours, or their headings; only what is known of at least one arm."""
+    bills = [one.bill for one in summary.arms]
+    cells = []
+    if any(one.amount is not None for one in bills):
+        cost = (
+            "–" if arm is None or arm.bill.amount is None else f"{arm.bill.amount:,.2f} {arm.bill.currency}"
+        )
+        cells.append("Cost" if arm is None else cost)
+    if any(one.gpu_hours is not None for one in bills):
+        hours = "–" if arm is None or arm.bill.gpu_hours is None else f"{arm.bill.gpu_hours:,.2f}"
+        cells.append("GPU h" if arm is None else hours)
+    return cells
+
+
+def _bill_notes(summary: Summary) -> Iterator[str]:
+    """Yield the prices and rates behind the figures, and which arms have none."""
+    headings = _billed(summary)
+    for arm in summary.arms:
+        if "Cost" in headings:
+            if arm.bill.amount is None:
+                yield f"{arm.arm}: no cost, since backbone.price.input or output is not set."
+            else:
+                yield f"{arm.arm}: cost of the accepted episodes' tokens at {price_said(arm.price)}."
+        if "GPU h" in headings and arm.bill.gpu_hours is not None:
+            yield f"{arm.arm}: GPU hours estimated at {rates_said(arm.rates)}; cached tokens take none."
+
+
 def _notes(summary: Summary) -> Iterator[str]:
     """Yield what the tables' figures do not say of themselves."""
     if {"exact", "within_5%"} & {metric for _, metric in _official_columns(summary)}:
@@ -240,6 +276,7 @@ def _notes(summary: Summary) -> Iterator[str]:
         "Means over seeds, ± their standard deviation where there are several; median turns; sums of tokens, "
         "as the server counts them."
     )
+    yield from _bill_notes(summary)
     if not all(arm.language_model for arm in summary.arms):
         yield _EXPLANATION
     for arm in summary.arms:

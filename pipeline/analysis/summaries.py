@@ -5,12 +5,14 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from pipeline.analysis.cost import Bill, Tokens, bill, priced
+from pipeline.backbone.config import PriceConfig, RatesConfig
 from pipeline.benchmarks.scorers import INTERNAL_ERROR, load_scorer
 from pipeline.runs import tables
 from pipeline.runs.folder import RunFolder
@@ -58,7 +60,8 @@ class ArmSummary:
     """One arm. Without a `language_model` its figures show that the wiring works, nothing about a method.
 
     `official` are the labels of its benchmark's own scorer (several, where it judged with several models);
-    `revision` says how the benchmark's data differ from the published ones.
+    `revision` says how the benchmark's data differ from the published ones. `bill` is of the tokens in
+    `figures`, at `price` and `rates`: those of the run's last invocation.
     """
 
     arm: str
@@ -71,6 +74,15 @@ class ArmSummary:
     official: tuple[str, ...]
     figures: Figures
     by: Mapping[str, Mapping[str, Figures]]
+    price: PriceConfig = field(default_factory=PriceConfig)
+    rates: RatesConfig = field(default_factory=RatesConfig)
+
+    @property
+    def bill(self) -> Bill:
+        """What the arm's finished episodes cost, as far as prices and rates are known."""
+        figures = self.figures
+        tokens = Tokens(figures.prompt_tokens, figures.cached_tokens, figures.completion_tokens)
+        return bill(tokens, self.price, self.rates)
 
 
 @dataclass(frozen=True)
@@ -136,14 +148,15 @@ def _arm(
     labels: Mapping[str, Mapping[str, Any]],
 ) -> ArmSummary:
     official = load_scorer(record["scorers"][0])
+    price, rates = priced(record)
     by: dict[str, dict[str, Figures]] = {}
-    for field in record["breakdowns"]:
+    for breakdown in record["breakdowns"]:
         groups: dict[str, list[_Episode]] = defaultdict(list)
         for episode in episodes:
-            if field in episode.fields:
-                groups[episode.fields[field]].append(episode)
+            if breakdown in episode.fields:
+                groups[episode.fields[breakdown]].append(episode)
         if groups:
-            by[field] = {value: _figures(group) for value, group in groups.items()}
+            by[breakdown] = {value: _figures(group) for value, group in groups.items()}
     return ArmSummary(
         arm=name,
         harness=record["harness_name"],
@@ -161,6 +174,8 @@ def _arm(
         ),
         figures=_figures(episodes),
         by=by,
+        price=price,
+        rates=rates,
     )
 
 

@@ -4,81 +4,107 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from random import Random
 from types import TracebackType
 from typing import Self
 
 import aiohttp
-from yarl import URL
 
 from pipeline.backbone.config import BackboneConfig
-from pipeline.backbone.failures import Failure, classify
-from pipeline.backbone.replicas import Replicas
+from pipeline.backbone.failures import Failure
+from pipeline.backbone.hashes import PromptHashes
 from pipeline.backbone.serving import Endpoint
-from pipeline.backbone.wire import Reply, decode, encode
-from pipeline.errors import BackboneUnavailable, ConfigError, ModelRequestFailed
+from pipeline.backbone.traffic import MOVE_AFTER, End, Grant, Traffic
+from pipeline.backbone.traffic.local import LocalTraffic
+from pipeline.backbone.traffic.upstream import Upstream
+from pipeline.backbone.transport import Transport, label, pause
+from pipeline.backbone.window import PromptTokens, corrected, fitting, prompt_bytes
+from pipeline.backbone.wire import Form, Reply, sampled
+from pipeline.errors import BackboneUnavailable, ModelRequestFailed
 from pipeline.protocols import Completion, Request, RequestRecord, Usage
 
 _log = logging.getLogger(__name__)
-_SAID = 500  # characters of a server's own message that an error repeats
+_TEMPLATE_BYTES = 4_096  # that a chat template may add to a prompt, tools aside
+
+
+@dataclass
+class _Attempts:
+    """How far a request has come. `since`: when it first failed."""
+
+    form: Form
+    records: list[RequestRecord] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+    tries: int = 0
+    since: float | None = None
+    corrected: bool = False
+
+    @property
+    def avoid(self) -> frozenset[str]:
+        """Replicas where it failed often enough to try another."""
+        return frozenset(url for url, times in self.failures.items() if times >= MOVE_AFTER)
 
 
 class ChatClient:
     """A `Backbone` over HTTP; use it as an async context manager, within one event loop.
 
+    Requests go where and when `traffic` says; without it, the client's own decides.
     Raises `ConfigError` when the environment lacks the API key that the endpoint asks for.
     """
 
-    def __init__(self, endpoint: Endpoint, backbone: BackboneConfig) -> None:
+    def __init__(self, endpoint: Endpoint, backbone: BackboneConfig, traffic: Traffic | None = None) -> None:
         self._endpoint = endpoint
+        self._backbone = backbone
         self._config = backbone.client
-        self._replicas = Replicas(endpoint.urls)
-        self._key = _key(endpoint.api_key_env)
+        self._transport = Transport(endpoint, backbone.client)
+        self._upstream = Upstream(self._transport, backbone)
+        self._traffic = traffic
+        self._open = AsyncExitStack()
         self._plain = False  # the server takes no JSON schema
-        self._counted = True  # the server reports usage
+        self._stream = backbone.client.stream
+        self._warned: set[str] = set()
+        self._tokens = PromptTokens()
+        self._prompts = PromptHashes()
+        self._window = backbone.window
+        self._asked = backbone.window is not None
+        self._asking = asyncio.Lock()
         self._random = Random()
-        self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),  # as many as there are episodes
-            timeout=aiohttp.ClientTimeout(
-                total=self._config.total_timeout, sock_connect=self._config.connect_timeout
-            ),
-            trust_env=not self._endpoint.node_local,  # a proxy is of no use on loopback
-        )
+        await self._open.enter_async_context(self._transport)
+        if self._traffic is None:
+            own = LocalTraffic(self._endpoint, self._backbone, self._upstream.canary, self._upstream.look)
+            self._traffic = await self._open.enter_async_context(own)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._open.aclose()
+
+    def ended(self, episode: str) -> None:
+        """The episode asks no more: its place is free."""
+        self._prompts.forget(episode)
+        if self._traffic is not None:
+            self._traffic.ended(episode)
 
     async def complete(self, request: Request) -> Completion:
-        """Return the reply; one that ended for length is returned as it is.
+        """Return the reply; one that ended for length is returned as it is, with `finish` `length`.
 
         Raises `ModelRequestFailed` (what failed is the model's or the request's fault) or, after the
         configured retries, `BackboneUnavailable`; both hold the record of every exchange.
         """
         started = time.monotonic()
-        records: list[RequestRecord] = []
-        failed: set[str] = set()  # replicas
-        schema = request.schema is not None and not self._plain
-        tries = 0
+        made = _Attempts(Form(request.schema is not None and not self._plain, self._stream))
         while True:
-            url = self._replicas.choose(request.episode, failed)
-            reply, record = await self._exchange(url, request, schema)
-            records.append(record)
+            grant = await self._granted(request, made)
+            reply = await self._exchange(grant, request, made)
             if isinstance(reply, Reply):
-                self._replicas.answered(request.episode, url)
-                if request.schema is not None and not schema:
-                    self._remember_plain(url)
+                self._learn(request, made, grant.url)
+                record = made.records[-1]
                 return Completion(
                     text=reply.text,
                     reasoning=reply.reasoning,
@@ -87,121 +113,143 @@ class ChatClient:
                     model=record.model,
                     replica=record.replica,
                     seconds=time.monotonic() - started,
-                    requests=tuple(records),
+                    requests=tuple(made.records),
                     tool_calls=reply.tool_calls,
                 )
-            if reply.kind == "schema_unsupported":
-                schema = False
+            if self._asks_for_less(reply, request, made):
                 continue
-            tries += 1
-            if self._is_final(reply, tries, time.monotonic() - started):
-                raise self._error(reply, url, tries, tuple(records))
+            made.tries += 1
+            made.since = made.since or time.monotonic()
+            if self._is_final(reply, made):
+                raise self._error(reply, grant.url, made)
             if reply.fault.move:
-                self._pass_over(url, reply, failed)
-            await asyncio.sleep(self._wait(reply, tries))
+                made.failures[grant.url] += 1
+            await asyncio.sleep(pause(self._config, reply, made.tries, self._random))
 
-    async def _exchange(
-        self, url: str, request: Request, schema: bool
-    ) -> tuple[Reply | Failure, RequestRecord]:
-        started = time.monotonic()
-        reply, status = await self._post(url, request, schema)
-        usage, finish, model, error = Usage(), None, None, None
-        if isinstance(reply, Reply):
-            usage, finish, model = self._usage(reply, url), reply.finish, reply.model
-            reply = _judged(reply)
-        if isinstance(reply, Failure):
-            error = str(reply)
-        seconds = time.monotonic() - started
-        model = model or self._endpoint.model
-        return reply, RequestRecord(_label(url), model, status, finish, usage, seconds, error=error)
-
-    async def _post(self, url: str, request: Request, schema: bool) -> tuple[Reply | Failure, int | None]:
-        if self._session is None:
+    async def _granted(self, request: Request, made: _Attempts) -> Grant:
+        if self._traffic is None:
             raise RuntimeError("ChatClient is an async context manager: enter it first")
-        headers = {"Content-Type": "application/json"}
-        if self._key is not None:
-            headers["Authorization"] = f"Bearer {self._key}"
-        data, body, status = encode(request, self._endpoint.model, schema=schema), b"", None
+        tokens, _ = self._tokens.estimate(request.episode, prompt_bytes(request))
         try:
-            async with self._session.post(
-                f"{url.rstrip('/')}/chat/completions",
-                data=data,
-                headers=headers,
-                allow_redirects=False,
-            ) as response:
-                status = response.status
-                body = await response.read()
-                if status != 200:
-                    said = self._redacted(body.decode("utf-8", "replace").strip())
-                    kind = classify(status, said, schema=schema, tools=bool(request.tools))
-                    return Failure(kind, f"status {status}: {said[:_SAID]}", _after(response.headers)), status
-                return decode(body), status
-        except TimeoutError as error:
-            return Failure("timeout", self._redacted(_described(error)) or "no reply in time"), status
-        except (aiohttp.ClientError, OSError) as error:
-            return Failure("connection", self._redacted(_described(error))), status
-        except ValueError:
-            return Failure("malformed", f"no chat completion: {self._redacted(_head(body))}"), status
+            return await self._traffic.acquire(request.episode, tokens, made.avoid)
+        except BackboneUnavailable as error:
+            raise BackboneUnavailable(str(error), tuple(made.records)) from None
 
-    def _is_final(self, failure: Failure, tries: int, seconds: float) -> bool:
+    async def _exchange(self, grant: Grant, request: Request, made: _Attempts) -> Reply | Failure:
+        assert self._traffic is not None
+        end = End()
+        try:
+            if not made.corrected:
+                made.form = replace(made.form, max_tokens=await self._fitting(grant.url, request))
+            started = time.monotonic()
+            answer = await self._transport.ask(grant.url, request, made.form)
+            seconds, usage, finish, model = time.monotonic() - started, Usage(), None, None
+            reply = answer.reply
+            if isinstance(reply, Reply):
+                streamed = answer.first_token_s is not None
+                usage = self._usage(reply, request, grant.url, streamed)
+                finish, model = reply.finish, reply.model
+                self._tokens.counted(request.episode, prompt_bytes(request), usage.prompt)
+                reply = _judged(reply)
+            made.records.append(
+                RequestRecord(
+                    label(grant.url),
+                    model or self._endpoint.model,
+                    answer.status,
+                    finish,
+                    usage,
+                    seconds,
+                    answer.first_token_s,
+                    str(reply) if isinstance(reply, Failure) else None,
+                    *sampled(request, made.form),
+                    self._prompts.sha256(request),
+                )
+            )
+            end = _end(reply, usage)
+            return reply
+        finally:
+            self._traffic.release(grant, end)
+
+    async def _fitting(self, url: str, request: Request) -> int | None:
+        """The `max_tokens` that the window leaves, if that is less than the request asks for."""
+        if not self._asked:
+            async with self._asking:
+                await self._ask_for_the_window(url)
+        tokens, unseen = self._tokens.estimate(request.episode, prompt_bytes(request))
+        fit = fitting(request.max_tokens, self._window, tokens, unseen)
+        return fit if fit < request.max_tokens else None
+
+    async def _ask_for_the_window(self, url: str) -> None:
+        if self._asked:
+            return
+        try:
+            self._window = await self._upstream.window(url)
+        except TimeoutError:  # it has no time for this: not asked again
+            pass
+        except (aiohttp.ClientError, OSError):  # it is away, maybe: the next request asks again
+            return
+        self._asked = True
+
+    def _asks_for_less(self, failure: Failure, request: Request, made: _Attempts) -> bool:
+        """Take out of the request what the server doesn't take, if that is all; each only once."""
+        form = made.form
+        if failure.kind == "schema_unsupported":
+            made.form = replace(form, schema=False)
+        elif failure.kind == "stream_unsupported":
+            made.form = replace(form, stream=False)
+        elif failure.kind in ("context_overflow", "bad_request") and not made.corrected:
+            left = corrected(failure.message, form.max_tokens or request.max_tokens)
+            if left is not None:
+                made.form, made.corrected = replace(form, max_tokens=left), True
+        return made.form != form
+
+    def _learn(self, request: Request, made: _Attempts, url: str) -> None:
+        """Remember what the server doesn't take, once it has answered without."""
+        if request.schema is not None and not made.form.schema:
+            self._plain = True
+            self._warn(url, "refuses JSON schemas: operations are parsed from its plain text")
+        if self._stream and not made.form.stream:
+            self._stream = False
+            self._warn(url, "refuses to stream: replies are awaited whole")
+
+    def _is_final(self, failure: Failure, made: _Attempts) -> bool:
         if not failure.fault.retry:
             return True
-        patient = failure.fault.whose == "infrastructure" and seconds < self._config.patience
-        return tries >= self._config.attempts and not patient
+        waited = time.monotonic() - (made.since or time.monotonic())
+        patient = failure.fault.whose == "infrastructure" and waited < self._config.patience
+        return made.tries >= self._config.attempts and not patient
 
-    def _error(
-        self, failure: Failure, url: str, tries: int, records: tuple[RequestRecord, ...]
-    ) -> ModelRequestFailed | BackboneUnavailable:
-        message = f"{_label(url)}, model {self._endpoint.model!r}, after {tries} tries: {failure}. "
+    def _error(self, failure: Failure, url: str, made: _Attempts) -> ModelRequestFailed | BackboneUnavailable:
+        message = f"{label(url)}, model {self._endpoint.model!r}, after {made.tries} tries: {failure}. "
         message += failure.fault.remedy[0].upper() + failure.fault.remedy[1:] + "."
         if failure.fault.whose == "model":
-            return ModelRequestFailed(failure.kind, message, records)
-        return BackboneUnavailable(message, records)
+            return ModelRequestFailed(failure.kind, message, tuple(made.records))
+        return BackboneUnavailable(message, tuple(made.records))
 
-    def _pass_over(self, url: str, failure: Failure, failed: set[str]) -> None:
-        failed.add(url)
-        if failure.kind == "connection":
-            self._replicas.lost(url)
-        if len(failed) == len(self._endpoint.urls):
-            failed.clear()
+    def _usage(self, reply: Reply, request: Request, url: str, streamed: bool) -> Usage:
+        """The reply's usage; what can't be right is said, and recorded as the server gave it."""
+        if reply.usage is None:
+            if streamed:
+                self._stream = False
+                self._warn(url, "reports no token usage of streamed replies: the next ones are awaited whole")
+            else:
+                self._warn(url, "reports no token usage: it is recorded as 0")
+            return Usage()
+        usage, tools = reply.usage, sum(len(str(tool)) for tool in request.tools)
+        size = prompt_bytes(request) + tools + _TEMPLATE_BYTES
+        if usage.prompt > size or usage.cached > usage.prompt or usage.completion > 2 * request.max_tokens:
+            self._warn(
+                url,
+                f"reports a usage that can't be right: {usage} of a request of {size} bytes and at most "
+                f"{request.max_tokens} tokens; costs and rates made of it are wrong",
+            )
+        return usage
 
-    def _wait(self, failure: Failure, tries: int) -> float:
-        """Seconds until the next attempt: full jitter, on top of what the server asks for."""
-        config = self._config
-        if failure.retry_after is not None:
-            return min(failure.retry_after, config.patience) + self._random.uniform(0, config.backoff)
-        return self._random.uniform(0, min(config.max_backoff, config.backoff * 2.0 ** min(tries - 1, 32)))
-
-    def _usage(self, reply: Reply, url: str) -> Usage:
-        if reply.usage is None and self._counted:
-            self._counted = False
-            _log.warning("%s reports no token usage: it is recorded as 0", _label(url))
-        return reply.usage or Usage()
-
-    def _remember_plain(self, url: str) -> None:
-        if not self._plain:
-            self._plain = True
-            _log.warning("%s refuses JSON schemas: operations are parsed from its plain text", _label(url))
-
-    def _redacted(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
-
-
-def _key(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise ConfigError(f"serving.api_key_env: the environment variable {variable} is not set: export it")
-    if not key.isprintable() or not key.isascii():
-        raise ConfigError(f"serving.api_key_env: {variable} holds characters that no API key has")
-    return key
-
-
-def _label(url: str) -> str:
-    """The replica's name in records and errors: without user, password or query."""
-    parts = URL(url)
-    return f"{parts.host}:{parts.port}{parts.path.removesuffix('/v1').rstrip('/')}"
+    def _warn(self, url: str, what: str) -> None:
+        """Say once what a server does, whatever numbers are in it."""
+        if (once := what.partition(":")[0]) not in self._warned:
+            self._warned.add(once)
+            _log.warning("%s %s", label(url), what)
 
 
 def _judged(reply: Reply) -> Reply | Failure:
@@ -212,22 +260,8 @@ def _judged(reply: Reply) -> Reply | Failure:
     return reply
 
 
-def _described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _head(body: bytes) -> str:
-    return repr(body[:_SAID].decode("utf-8", "replace"))
-
-
-def _after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a Retry-After header, given as a number or as a date."""
-    value = headers.get("Retry-After", "")
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
+def _end(reply: Reply | Failure, usage: Usage) -> End:
+    """What an exchange says of its replica."""
+    if isinstance(reply, Failure):
+        return End(there=not reply.fault.move, away=reply.fault.away, prompt=usage.prompt)
+    return End(there=True, prompt=usage.prompt)

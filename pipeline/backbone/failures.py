@@ -13,17 +13,35 @@ class Fault:
     """What a kind of failure means.
 
     The model's or the request's is the episode's result; the infrastructure's leaves the episode owed
-    (contract 4.3). `retry`: the same request may succeed later. `move`: try another replica.
+    (contract 4.3). `retry`: the same request may succeed later. `move`: try another replica. `away`: it
+    seems that the replica is not there.
     """
 
     whose: Literal["model", "infrastructure"]
     retry: bool
     move: bool
     remedy: str
+    away: bool = False
 
 
 FAULTS: Mapping[str, Fault] = {
-    "connection": Fault("infrastructure", True, True, "check that the server runs and its URL is right"),
+    "connection": Fault(
+        "infrastructure", True, True, "check that the server runs and its URL is right", away=True
+    ),
+    "first_byte": Fault(
+        "infrastructure",
+        True,
+        True,
+        "raise backbone.client.first_byte_timeout if the server's queue is only long",
+        away=True,
+    ),
+    "stall": Fault(
+        "infrastructure",
+        True,
+        True,
+        "raise backbone.client.stall_timeout if the server is only slow",
+        away=True,
+    ),
     "timeout": Fault("infrastructure", True, True, "raise backbone.client.total_timeout if it is only slow"),
     "malformed": Fault("infrastructure", True, True, "check that the URL is a chat completions API, to /v1"),
     "server_error": Fault("infrastructure", True, True, "read the server's log"),
@@ -32,6 +50,7 @@ FAULTS: Mapping[str, Fault] = {
     "unauthorised": Fault("infrastructure", False, False, "check the key in serving.api_key_env's variable"),
     "not_found": Fault("infrastructure", False, False, "check the URL (to /v1) and backbone.model"),
     "context_overflow": Fault("model", False, False, "the prompt no longer fits the model's context window"),
+    "stream_unsupported": Fault("model", False, False, "set backbone.client.stream=false"),
     "schema_unsupported": Fault("model", False, False, "the server takes no JSON schema"),
     "tools_unsupported": Fault(
         "infrastructure",
@@ -41,6 +60,9 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "refused": Fault("model", False, False, "the provider's filter refused it"),
     "empty": Fault("model", True, False, "the model ended its reply without text"),
+    "malformed_history": Fault(
+        "model", False, False, "the server can't read the arguments of a tool call in the prompt's history"
+    ),
     "bad_request": Fault("model", False, False, "the server refused the request as invalid"),
 }
 
@@ -73,6 +95,12 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
+_STREAM = re.compile(r"\bstream", re.IGNORECASE)
+_ARGUMENTS = re.compile(  # what JSON parsers say of them: Python's, and nlohmann's of llama.cpp
+    r"line \d+ column \d+ \(char \d+\)|unterminated string|tool.?call.{0,40}arguments.{0,40}json"
+    r"|parse tool call arguments|json\.exception\.parse_error",
+    re.IGNORECASE,
+)
 _SCHEMA = re.compile(r"response_format|json_schema|structured.?output|guided|grammar", re.IGNORECASE)
 _TOOLS = re.compile(r"\btool|\bfunction.?call", re.IGNORECASE)
 
@@ -86,6 +114,8 @@ _ROWS: tuple[tuple[Container[int], re.Pattern[str], str], ...] = (
     ({404, 405, *range(300, 400)}, _ANY, "not_found"),
     ({408, 504}, _ANY, "timeout"),
     ({425, 429}, _ANY, "rate_limited"),
+    ({400, 500}, _ARGUMENTS, "malformed_history"),
+    ({400, 415, 422, 501}, _STREAM, "stream_unsupported"),
     ({400, 415, 422, 501}, _SCHEMA, "schema_unsupported"),
     ({400, 415, 422, 501}, _TOOLS, "tools_unsupported"),
     (range(400, 500), _ANY, "bad_request"),
@@ -93,10 +123,25 @@ _ROWS: tuple[tuple[Container[int], re.Pattern[str], str], ...] = (
 )
 
 
-def classify(status: int, body: str, *, schema: bool, tools: bool = False) -> str:
-    """Return the kind of failure of an error reply; `schema`, `tools`: what the request asked for."""
-    asked = {"schema_unsupported": schema, "tools_unsupported": tools}
+@dataclass(frozen=True)
+class Asked:
+    """What a request asked for that a server may refuse. `calls`: its history holds tool calls."""
+
+    schema: bool = False
+    tools: bool = False
+    stream: bool = False
+    calls: bool = False
+
+
+def classify(status: int, body: str, asked: Asked) -> str:
+    """Return the kind of failure of an error reply, by its status and what it says."""
+    possible = {
+        "schema_unsupported": asked.schema,
+        "tools_unsupported": asked.tools,
+        "stream_unsupported": asked.stream,
+        "malformed_history": asked.calls,
+    }
     for statuses, pattern, kind in _ROWS:
-        if status in statuses and pattern.search(body) and asked.get(kind, True):
+        if status in statuses and pattern.search(body) and possible.get(kind, True):
             return kind
     return "malformed"

@@ -10,34 +10,64 @@ from pydantic import BaseModel, Field
 
 from pipeline.protocols import Request, ToolCall, Usage
 
+_LENGTHS = {"max_tokens", "max_completion_tokens"}
 
-def encode(request: Request, model: str, *, schema: bool) -> bytes:
+
+@dataclass(frozen=True)
+class Form:
+    """How a request is sent: with its JSON schema, for the server to constrain the reply with; as a stream.
+
+    `max_tokens` is what the window leaves, if that is less than the request asks for.
+    """
+
+    schema: bool = False
+    stream: bool = False
+    max_tokens: int | None = None
+
+
+def encode(request: Request, model: str, form: Form = Form()) -> bytes:
     """Return the body of a request; its messages' own bytes are joined, not serialised again.
 
-    `schema` says whether the request's JSON schema is sent, for the server to constrain the reply with. With
-    tools goes the API's own word for one call a reply.
+    With tools goes the API's own word for one call a reply.
     """
-    fields: dict[str, Any] = {
-        "model": model,
-        "max_tokens": request.max_tokens,
-        "seed": request.seed,
-        "temperature": request.sampling.temperature,
-        "top_p": request.sampling.top_p,
-    }
-    if schema:
-        form = {"name": "operation", "schema": request.schema, "strict": True}
-        fields["response_format"] = {"type": "json_schema", "json_schema": form}
+    fields: dict[str, Any] = {"model": model}
+    if form.stream:
+        fields |= {"stream": True, "stream_options": {"include_usage": True}}
+    if form.schema:
+        wanted = {"name": "operation", "schema": request.schema, "strict": True}
+        fields["response_format"] = {"type": "json_schema", "json_schema": wanted}
     if request.tools:
         fields |= {
             "tools": request.tools,
             "tool_choice": request.tool_choice,
             "parallel_tool_calls": False,
         }
-    fields |= request.sampling.extra
+    fields |= _sampling(request, form)
     head = orjson.dumps({name: value for name, value in fields.items() if value is not None})
     first, *others = [message.encoded for message in request.messages]
     rest = [part for message in others for part in (b",", message)]
     return b"".join((head[:-1], b',"messages":[', first, *rest, b"]}"))  # one copy: it may be megabytes
+
+
+def sampled(request: Request, form: Form = Form()) -> tuple[int | None, str]:
+    """Return the seed that is sent, and how else the reply is sampled, as JSON."""
+    fields = {name: value for name, value in _sampling(request, form).items() if value is not None}
+    return fields.pop("seed", None), orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _sampling(request: Request, form: Form) -> dict[str, Any]:
+    """The fields that say how the reply is sampled; None takes a field of any kind out of the request."""
+    fields: dict[str, Any] = {
+        "max_tokens": request.max_tokens,
+        "seed": request.seed,
+        "temperature": request.sampling.temperature,
+        "top_p": request.sampling.top_p,
+        **request.sampling.extra,
+    }
+    if form.max_tokens is not None:
+        for name in _LENGTHS & fields.keys():
+            fields[name] = fields[name] and min(fields[name], form.max_tokens)
+    return fields
 
 
 @dataclass(frozen=True)
@@ -83,19 +113,22 @@ class _Details(BaseModel):
     cached_tokens: int | None = None
 
 
-class _Usage(BaseModel):
+class TokenCounts(BaseModel):
+    """The field `usage` of a chat completion."""
+
     prompt_tokens: int = 0
     completion_tokens: int = 0
     prompt_tokens_details: _Details | None = None
 
     def counted(self) -> Usage:
+        """The counts, with 0 for what the server leaves out."""
         details = self.prompt_tokens_details or _Details()
         return Usage(self.prompt_tokens, details.cached_tokens or 0, self.completion_tokens)
 
 
 class _Body(BaseModel):
     choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
+    usage: TokenCounts | None = None
     model: str | None = None
 
 

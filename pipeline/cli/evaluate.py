@@ -75,7 +75,8 @@ def evaluate(spec: RunSpec, json: bool) -> int:
 
 
 def dry_run(spec: RunSpec, json: bool) -> int:
-    """Print what `spec` would run: per arm, its episodes and the most that they may read and write."""
+    """Print what `spec` would run: per arm, its episodes, and what they may and are expected to spend."""
+    from pipeline.cli.forecast import forecast, lines
     from pipeline.runs.library import Library
     from pipeline.runs.progress import Progress, shown
     from pipeline.runs.run import plan_run
@@ -94,7 +95,7 @@ def dry_run(spec: RunSpec, json: bool) -> int:
                 "seeds": len(spec.seeds),
                 "episodes": episodes,
                 "documents": sum(library.documents[corpus] for corpus in set(arm.record["corpora"].values())),
-                **_at_most(arm.spec.harness, arm.spec.backbone.max_tokens, episodes),
+                **forecast(arm, episodes, spec.root),
             }
         )
     if json:
@@ -102,21 +103,9 @@ def dry_run(spec: RunSpec, json: bool) -> int:
         return 0
     print(f"{spec.root / spec.name}: {plan.episodes.num_rows} episodes")
     for fact in facts:
-        print(
-            "  " + ", ".join(f"{name} {value:,}" if name != "arm" else value for name, value in fact.items())
-        )
+        for line in lines(fact):
+            print(line)
     return 0
-
-
-def _at_most(harness: Any, max_tokens: int, episodes: int) -> dict[str, int]:
-    """Bounds from the harness' budget, in tokens over all episodes; none for a harness without one."""
-    budget = getattr(harness, "budget", None)
-    if budget is None:
-        return {}
-    return {
-        "read_tokens_at_most": budget.read_tokens * episodes,
-        "completion_tokens_at_most": budget.turns * max_tokens * episodes,
-    }
 
 
 def _notes(result: RunResult) -> Iterator[str]:

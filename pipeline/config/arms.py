@@ -37,6 +37,7 @@ PLUGINS = ("harness", "serving", "benchmark")
 OWN = ("harness", "corpus", "tasks", "cluster", "actors")
 SERVED = ("backbone", "judge")
 MOST_SEEDS, MOST_BYTES = 10_000, 200  # of one run, of its name: a folder's name has 255 at most
+ASIDES = ("price", "rates", "retry_status")
 OF_ARM = (*LISTED, "serving", "corpus", "tasks")
 
 
@@ -189,7 +190,8 @@ def run_spec(root: Composed, arms: Sequence[Composed], named: Sequence[str]) -> 
     chosen = seeds(config.seeds)
     specs = tuple(map(arm_spec, arms, named))
     contents: dict[str, Any] = {"seeds": list(chosen), "arms": list(map(arm_shown, arms, named))}
-    digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:8]
+    named_by = {**contents, "arms": [without_asides(arm) for arm in contents["arms"]]}
+    digest = hashlib.sha256(json.dumps(named_by, sort_keys=True).encode()).hexdigest()[:8]
     subject = root.choices.get("experiment") or "+".join(dict.fromkeys(a.benchmark_name for a in specs))
     name = config.run or f"{subject}-{digest}"
     check_name(name)
@@ -234,6 +236,15 @@ def arm_shown(arm: Composed, name: str) -> dict[str, Any]:
     """Return one arm as it is stored: its name, the options it was chosen by, and every value."""
     options = {group: arm.choices[group] for group in (*LISTED, "serving")}
     return {"name": name, "options": options, **shown(arm.config, OF_ARM)}
+
+
+def without_asides(arm: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an arm as it is stored, but for what makes no other run of it: prices, rates, what is rerun."""
+    return {
+        **arm,
+        "backbone": {key: value for key, value in arm["backbone"].items() if key not in ASIDES},
+        "tasks": {key: value for key, value in arm["tasks"].items() if key not in ASIDES},
+    }
 
 
 def shown(config: DictConfig, keys: Sequence[str]) -> dict[str, Any]:

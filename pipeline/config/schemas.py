@@ -14,6 +14,7 @@ from pipeline.backbone.config import (
     JudgeConfig,
     ProcessConfig,
 )
+from pipeline.backbone.serving.config import AutoConfig, RayServeConfig, ScriptedConfig, VLLMConfig
 from pipeline.benchmarks.aa_lcr.config import AALCRConfig
 from pipeline.benchmarks.custom import CustomConfig
 from pipeline.benchmarks.ledgerqa.config import LedgerQAConfig
@@ -71,6 +72,10 @@ def run_schemas() -> dict[str, Any]:
         "endpoint": EndpointConfig(urls=MISSING),
         "process": ProcessConfig,
         "embedded": EmbeddedConfig,
+        "vllm": VLLMConfig,
+        "ray_serve": RayServeConfig,
+        "auto": AutoConfig,
+        "scripted": ScriptedConfig(script=MISSING),
         "ledgerqa": LedgerQAConfig,
         "aa_lcr": AALCRConfig,
         "longbench_v2": LongBenchV2Config,

@@ -14,18 +14,23 @@ from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.serving import Endpoint
 from pipeline.errors import BackboneUnavailable
 from pipeline.plugins import locate
-from pipeline.protocols import Backbone, Harness, Limits, Outcome, Sampling, TaskView, Usage
+from pipeline.protocols import Harness, Limits, Outcome, Sampling, TaskView, Usage
 from pipeline.runs.broadcast import AttachedCorpora, CorpusHandle
 from pipeline.runs.journal import Attempt, AttemptRecorder, Segment
+from pipeline.runs.traffic import RemoteTraffic
 
 
 @dataclass(frozen=True)
 class ArmRuntime:
-    """What an actor needs of an arm: its harness' config, its backbone and where that answers."""
+    """What an actor needs of an arm: its harness' config, its backbone and where that answers.
+
+    `traffic` is the actor that decides for all of a run's requests to that endpoint.
+    """
 
     harness: Any
     backbone: BackboneConfig
     endpoint: Endpoint
+    traffic: Any = None
 
 
 @dataclass(frozen=True)
@@ -73,18 +78,17 @@ class EpisodeActor:
         recorder = AttemptRecorder(self._segment, assignment.episode, assignment.attempt)
         started = time.monotonic()
         error = None
+        client = await self._client(assignment.arm)
         try:
             outcome = await self._harness(assignment.arm).run(
-                assignment.task,
-                corpus,
-                await self._client(assignment.arm),
-                recorder,
-                _limits(arm.backbone, assignment),
+                assignment.task, corpus, client, recorder, _limits(arm.backbone, assignment)
             )
         except BackboneUnavailable as unavailable:
             error = str(unavailable)
             recorder.failed_request(recorder.turns + 1, unavailable.requests)
             outcome = Outcome("interrupted", error=error)
+        finally:
+            client.ended(assignment.episode)
         seconds = time.monotonic() - started
         return Ended(recorder.end(outcome, seconds), recorder.usage, seconds, error)
 
@@ -102,9 +106,10 @@ class EpisodeActor:
             self._harnesses[arm] = locate(config._target_)(config)
         return self._harnesses[arm]
 
-    async def _client(self, arm: str) -> Backbone:
+    async def _client(self, arm: str) -> ChatClient:
         if arm not in self._clients:
-            client = ChatClient(self._arms[arm].endpoint, self._arms[arm].backbone)
+            runtime = self._arms[arm]
+            client = ChatClient(runtime.endpoint, runtime.backbone, RemoteTraffic(runtime.traffic))
             self._clients[arm] = client  # before the wait: a second episode must not open another
             await self._open.enter_async_context(client)
         return self._clients[arm]

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
+from ray.util.placement_group import placement_group_table
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from pipeline.backbone.serving.auto import INSIDE_A_JOB
 from pipeline.errors import ConfigError, RunError
 from pipeline.runs.config import ClusterConfig
-
-_INSIDE_A_JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,22 @@ class Cluster:
     node: str
 
     def cpus(self, node_local: bool) -> float:
-        """Logical CPUs of the cluster, or of the driver's node alone."""
+        """Logical CPUs of the cluster, or of the driver's node alone, that no placement group holds.
+
+        Servers hold theirs so: actors are not to wait for them.
+        """
         nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-        alive = [node for node in nodes if node["Alive"] and (not node_local or node["NodeID"] == self.node)]
-        return float(sum(node["Resources"].get("CPU", 0.0) for node in alive))
+        left = {
+            node["NodeID"]: float(node["Resources"].get("CPU", 0.0))
+            for node in nodes
+            if node["Alive"] and (not node_local or node["NodeID"] == self.node)
+        }
+        for group in placement_group_table().values():
+            if group["state"] == "CREATED":
+                for index, node in group["bundles_to_node_id"].items():
+                    if node in left:
+                        left[node] -= group["bundles"][index].get("CPU", 0.0)
+        return sum(max(0.0, cpus) for cpus in left.values())
 
     def here(self) -> Any:
         """Return the scheduling strategy that keeps an actor on the driver's node."""
@@ -47,7 +59,7 @@ def connected(config: ClusterConfig) -> Iterator[Cluster]:
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    if config.address != "local" or _INSIDE_A_JOB in os.environ:
+    if config.address != "local" or INSIDE_A_JOB in os.environ:
         address = "auto" if config.address == "local" else config.address
         try:
             ray.init(address=address, **quiet)

@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 
 @dataclass
 class TasksConfig:
-    """Which tasks are run: the first `limit`, those named in `ids`, those whose fields match `where`."""
+    """Which tasks are run: the first `limit`, those named in `ids`, those whose fields match `where`.
+
+    `retry_status` has finished episodes that ended so run once more, each as a new attempt that takes the
+    place of the old one: `[model_request_failed]` after the window was too small.
+    """
 
     limit: int | None = None
     ids: list[str] = field(default_factory=list)
     where: dict[str, str] = field(default_factory=dict)
+    retry_status: list[str] = field(default_factory=list)
 
 
 @dataclass

@@ -16,6 +16,8 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
+from pipeline.backbone.serving import Endpoint
+from pipeline.backbone.traffic.local import State
 from pipeline.errors import LongHarnessError, RunError, UnusableInput
 from pipeline.protocols import Usage
 from pipeline.runs.actors import ArmRuntime, Assignment, Ended, EpisodeActor
@@ -28,6 +30,7 @@ from pipeline.runs.lease import Lease
 from pipeline.runs.plan import task_view
 from pipeline.runs.progress import Progress
 from pipeline.runs.queue import Queue, Work
+from pipeline.runs.traffic import start_traffic
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +38,7 @@ POLL_SECONDS = 0.5
 CLOSE_SECONDS = 20.0
 COMPACTIONS = 2
 """Batches compacted at a time; they run beside the actors, whose replies they mostly wait for."""
+WAITING = "waiting for a backbone that is away"
 BACKLOG = 32 * BATCH
 """Finished episodes that may wait for compaction before no more are started."""
 
@@ -84,6 +88,9 @@ class Driver:
         self._compacting: dict[Any, list[Finished]] = {}
         self._left: Counter[str] = Counter()
         self._queue = Queue({}, lambda arm: iter(()))
+        self._arms: Mapping[str, ArmRuntime] = {}
+        self._traffic: dict[Endpoint, Any] = {}
+        self._states: dict[Any, Endpoint] = {}
         self._health: dict[str, _Health] = {}
         self.tally = Tally()
 
@@ -98,7 +105,7 @@ class Driver:
                 ray.get([actor.close.remote() for actor in self._pool], timeout=CLOSE_SECONDS)
             except (RayError, GetTimeoutError) as failed:
                 log.warning("an actor did not close its journal (it is whole all the same): %s", failed)
-        for actor in self._pool:
+        for actor in (*self._pool, *self._traffic.values()):
             ray.kill(actor)
 
     def start_actors(self, config: ActorsConfig, arms: Mapping[str, ArmRuntime], episodes: int) -> None:
@@ -113,6 +120,7 @@ class Driver:
         room = int(self._cluster.cpus(node_local) / config.cpus)
         count = min(config.count or max(1, room), -(-episodes // config.episodes))
         options: dict[str, Any] = {"scheduling_strategy": self._cluster.here()} if node_local else {}
+        self._arms = {name: self._with_traffic(arm, options) for name, arm in arms.items()}
         actor = ray.remote(EpisodeActor).options(
             num_cpus=config.cpus,
             max_concurrency=config.episodes + 1,  # one more, so that `close` is never behind episodes
@@ -121,9 +129,19 @@ class Driver:
             **options,
         )
         journal = self._folder.journal.absolute()
-        self._pool = [actor.remote(journal, f"actor{number:04}", arms) for number in range(count)]
+        self._pool = [actor.remote(journal, f"actor{number:04}", self._arms) for number in range(count)]
         self._free = deque(number for _ in range(config.episodes) for number in range(count))
         self._health = {arm: _Health() for arm in arms}
+
+    def _with_traffic(self, arm: ArmRuntime, options: dict[str, Any]) -> ArmRuntime:
+        if arm.endpoint not in self._traffic:
+            self._traffic[arm.endpoint] = start_traffic(arm.endpoint, arm.backbone, options)
+            self._watch(arm.endpoint, "up")
+        return replace(arm, traffic=self._traffic[arm.endpoint])
+
+    def _watch(self, endpoint: Endpoint, state: State) -> None:
+        watched = self._traffic[endpoint].state_after.options(max_task_retries=0)  # quiet when all ends
+        self._states[watched.remote(state)] = endpoint
 
     def drive(self, finished: Iterable[Finished], queue: Queue, left: Counter[str]) -> None:
         """Compact `finished` and run `queue` to the end; `left` counts both by corpus."""
@@ -152,9 +170,9 @@ class Driver:
         self._start_episodes()
         self._start_compactions(last=not self._running)
         refs = [*self._running, *self._compacting, *(() if self._queue.empty else self._restarting)]
-        if not refs:
+        if not refs and not self._queue.held:
             return False
-        ready, rest = ray.wait(refs, num_returns=1, timeout=POLL_SECONDS)
+        ready, rest = ray.wait([*refs, *self._states], num_returns=1, timeout=POLL_SECONDS)
         if ready and rest:  # whatever else is ready by now, in one go
             ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for ref in ready:
@@ -162,9 +180,27 @@ class Driver:
                 self._on_ended(ref)
             elif ref in self._restarting:
                 self._on_restarted(ref)
+            elif ref in self._states:
+                self._on_state(ref)
             else:
                 self._on_compacted(ref)
         return True
+
+    def _on_state(self, ref: Any) -> None:
+        """A backbone is away, or there again, or away for so long that its episodes are owed."""
+        endpoint = self._states.pop(ref)
+        try:
+            state: State = ray.get(ref)
+        except RayError as error:
+            log.error(
+                "traffic to %s is watched no more, its episodes wait by themselves: %s", endpoint.urls, error
+            )
+            self._queue.hold(endpoint, away=False)
+            return
+        log.warning("the backbone at %s is %s", ", ".join(endpoint.urls), state)
+        self._queue.hold(endpoint, away=state == "paused")
+        self._progress.stage = WAITING if self._queue.held else "running"
+        self._watch(endpoint, state)
 
     def _start_episodes(self) -> None:
         """Start episodes while there is room. Where no actor is left, all that are left are owed."""
@@ -209,6 +245,7 @@ class Driver:
             self._owe(work, f"arm {work.planned['arm']}: {error.cause!r}")
         except RayError as error:
             health.lost += 1
+            self._free_place(work)
             self._await_restart(slot)
             self._on_lost(work, error)
         finally:
@@ -222,6 +259,11 @@ class Driver:
         else:
             health.unavailable += 1
             self._owe(work, f"arm {work.planned['arm']}: {ended.error}")
+
+    def _free_place(self, work: Work) -> None:
+        """Free what an episode holds of its backbone, before it is run again."""
+        traffic = self._traffic[self._arms[work.planned["arm"]].endpoint]
+        ray.wait([traffic.ended.remote(work.planned["episode_id"])], timeout=CLOSE_SECONDS)
 
     def _await_restart(self, actor: int) -> None:
         """Keep a place of an actor that died until it is there again: till then every call to it fails."""

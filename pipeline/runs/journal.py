@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ SYNC_SECONDS = 0.2
 class Attempt:
     """One attempt at an episode: its lines lie in the bytes `start:end` of `segment`, maybe among others'.
 
-    `status` is how it ended; None if its end was never written.
+    `status` is how it ended; None if its end was never written. A `retired` one was to be run again: it has
+    no result any more.
     """
 
     episode: str
@@ -38,11 +39,12 @@ class Attempt:
     end: int
     turns: int = 0
     status: Status | None = None
+    retired: bool = False
 
     @property
     def finished(self) -> bool:
         """Whether it has a result; an interrupted attempt has none (contract 4.3)."""
-        return self.status is not None and self.status != "interrupted"
+        return self.status is not None and self.status != "interrupted" and not self.retired
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,20 @@ def scan(folder: Path) -> list[Attempt]:
 
     A torn last line of a segment is ignored. Raises `RunError` for any other line that can't be read.
     """
-    return [attempt for path in sorted(folder.glob("*.jsonl")) for attempt in _scan_segment(path)]
+    retired: set[tuple[str, int]] = set()
+    found = [attempt for path in sorted(folder.glob("*.jsonl")) for attempt in _scan_segment(path, retired)]
+    return [replace(a, retired=True) if (a.episode, a.attempt) in retired else a for a in found]
+
+
+def retire(folder: Path, attempts: Iterable[Attempt]) -> None:
+    """Write down that `attempts` have no result any more; what they recorded stays. For the driver only."""
+    segment = Segment(folder, "driver")
+    try:
+        for attempt in attempts:
+            key = {"v": VERSION, "episode": attempt.episode, "attempt": attempt.attempt}
+            segment.append({**key, "retired": True, "status": attempt.status})
+    finally:
+        segment.close()
 
 
 def settle(attempts: Iterable[Attempt], planned: Iterable[str]) -> tuple[dict[str, Attempt], list[str]]:
@@ -247,10 +262,13 @@ def load(folder: Path, attempt: Attempt) -> RecordedEpisode:
         ) from error
 
 
-def _scan_segment(path: Path) -> list[Attempt]:
+def _scan_segment(path: Path, retired: set[tuple[str, int]]) -> list[Attempt]:
     found: dict[tuple[str, int], Attempt] = {}
     for start, end, record in _records(path):
         key = (record["episode"], record["attempt"])
+        if record.get("retired"):
+            retired.add(key)
+            continue
         known = found.get(key) or Attempt(*key, path.name, start, end)
         found[key] = Attempt(
             *key,

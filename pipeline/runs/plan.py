@@ -156,6 +156,8 @@ def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> Pl
         "prompt_sha256": harness.prompt_sha256,
         "config_sha256": hashlib.sha256(_canonical(identity)).hexdigest(),
         "corpora": fingerprints,
+        "price": backbone["price"],
+        "rates": backbone["rates"],
     }
     return PlannedArm(arm, tasks, record)
 

@@ -131,8 +131,9 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def shown(progress: Progress, stream: TextIO = sys.stderr) -> Iterator[Progress]:
-    """Show `progress` on `stream` while the context is open: live in a terminal, else a line every 10 s."""
+def shown(progress: Progress, stream: TextIO | None = None) -> Iterator[Progress]:
+    """Show `progress` while the context is open, live in a terminal, else a line every 10 s; on stderr."""
+    stream = stream or sys.stderr
     console = Console(file=stream)
     if console.is_terminal:
         with Live(

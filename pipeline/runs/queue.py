@@ -1,4 +1,4 @@
-"""What is owed, by arm: arms take turns, and one whose backbone has no free slot lets the others go on."""
+"""What is owed, by arm: arms take turns, and one whose backbone is busy or away lets the others go on."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Queue:
         self._heads: dict[str, deque[Work]] = {arm: deque() for arm in endpoints}
         self._turns = list(endpoints)  # the arm that waited longest first
         self._busy: Counter[Endpoint] = Counter()
+        self._away: set[Endpoint] = set()
         for arm in endpoints:
             self._refill(arm)
 
@@ -36,6 +37,15 @@ class Queue:
     def empty(self) -> bool:
         """Whether all work has been taken."""
         return not any(self._heads.values())
+
+    @property
+    def held(self) -> bool:
+        """Whether there is work that waits for a backbone that is away."""
+        return any(self._heads[arm] and endpoint in self._away for arm, endpoint in self._endpoints.items())
+
+    def hold(self, endpoint: Endpoint, away: bool) -> None:
+        """Start nothing on a backbone while it is away."""
+        (self._away.add if away else self._away.discard)(endpoint)
 
     def take(self) -> Work | None:
         """Return the next episode that can start now, of the arm whose turn it is; None if none can."""
@@ -59,6 +69,8 @@ class Queue:
 
     def _has_slot(self, arm: str) -> bool:
         endpoint = self._endpoints[arm]
+        if endpoint in self._away:
+            return False
         return endpoint.slots is None or self._busy[endpoint] < endpoint.slots
 
     def _refill(self, arm: str) -> None:

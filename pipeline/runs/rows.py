@@ -10,7 +10,7 @@ import orjson
 from pipeline.harness import Trace, Turn
 from pipeline.protocols import RequestRecord
 from pipeline.runs.journal import RecordedEpisode
-from pipeline.runs.schemas import DERIVED, TABLES
+from pipeline.runs.schemas import OF_EPISODES
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -30,7 +30,7 @@ _IDENTITY = (
 
 
 def rows(planned: Mapping[str, Any], record: RecordedEpisode, trace: Trace) -> Rows:
-    """Return the rows of one episode for every table but `scores`. `planned` is its row of the plan."""
+    """Return the rows of one episode for every table of episodes. `planned` is its row of the plan."""
     makers: dict[str, Iterable[dict[str, Any]]] = {
         "episodes": [_episode(planned, record, trace)],
         "turns": _turns(trace),
@@ -48,7 +48,7 @@ def rows(planned: Mapping[str, Any], record: RecordedEpisode, trace: Trace) -> R
 def merged(episodes: Iterable[Rows]) -> Rows:
     """Return the rows of several episodes, table by table."""
     every = list(episodes)
-    return {name: [row for one in every for row in one[name]] for name in TABLES if name not in DERIVED}
+    return {name: [row for one in every for row in one[name]] for name in OF_EPISODES}
 
 
 def _episode(planned: Mapping[str, Any], record: RecordedEpisode, trace: Trace) -> dict[str, Any]:
@@ -197,4 +197,7 @@ def _requests(record: RecordedEpisode) -> Iterator[dict[str, Any]]:
                 "first_token_s": request.first_token_s,
                 "seconds": request.seconds,
                 "error": request.error,
+                "seed": request.seed,
+                "sampling": request.sampling,
+                "prompt_sha256": request.prompt_sha256,
             }

@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from pipeline.backbone.serving import Endpoint
 from pipeline.errors import ConfigError, RunError
 from pipeline.plugins import locate
-from pipeline.runs import journal, tables
+from pipeline.runs import tables
 from pipeline.runs.actors import ArmRuntime
 from pipeline.runs.broadcast import Broadcast
 from pipeline.runs.cluster import connected
@@ -32,6 +32,9 @@ from pipeline.runs.plan import Plan, make_plan, store
 from pipeline.runs.progress import Progress
 from pipeline.runs.queue import Queue, Work
 from pipeline.runs.replay import accepted_attempts, committed_attempts
+from pipeline.runs.retry import check_statuses, retried
+from pipeline.runs.servers import record_servers
+from pipeline.runs.serving import recorded
 from pipeline.runs.spec import ArmSpec, RunSpec
 
 FLUSH_SECONDS = 20.0
@@ -96,8 +99,8 @@ class _Invocation:
         self._library = library
         self._lease = lease
         self._progress = progress
+        attempts = retried(folder, plan)
         self._committed = committed_attempts(folder.path).keys()
-        attempts = journal.scan(folder.journal)
         self._accepted = accepted_attempts(folder.path, attempts)
         self._last = Counter[str]()
         for attempt in attempts:
@@ -165,7 +168,11 @@ class _Invocation:
             key = orjson.dumps([plain(arm.serving), plain(arm.backbone)], option=orjson.OPT_SORT_KEYS)
             if key not in endpoints:
                 self._progress.stage = f"starting backbone {arm.backbone_name}"
-                endpoints[key] = open_.enter_context(_serving(arm, self._folder, len(endpoints)))
+                endpoint = open_.enter_context(_serving(arm, self._folder, len(endpoints)))
+                interval = arm.backbone.traffic.metrics_interval
+                record_servers(self._folder, arm, endpoint)
+                open_.enter_context(recorded(self._folder.path, endpoint, interval))
+                endpoints[key] = endpoint
             arms[name] = ArmRuntime(arm.harness, arm.backbone, endpoints[key])
         return arms
 
@@ -198,6 +205,8 @@ def _check(spec: RunSpec) -> None:
     ):
         if value is not None and value < 1:
             raise ConfigError(f"actors.{name} is {value}: give at least 1")
+    for arm in spec.arms:
+        check_statuses(arm.tasks.retry_status)
     if actors.cpus <= 0:
         raise ConfigError(f"actors.cpus is {actors.cpus}: give a positive number")
 

@@ -187,6 +187,9 @@ TABLES: dict[str, pa.Schema] = {
             ("first_token_s", pa.float64(), "seconds to the first token, if streamed"),
             ("seconds", pa.float64(), "seconds to the whole response"),
             ("error", pa.string(), "what failed"),
+            ("seed", pa.int64(), "as it was sent; null if none was"),
+            ("sampling", pa.string(), "how else the reply was sampled, as it was sent, as JSON"),
+            ("prompt_sha256", pa.string(), "of the request's messages, as the JSON array that was sent"),
         ),
         _table(
             "scores",
@@ -214,8 +217,15 @@ TABLES: dict[str, pa.Schema] = {
             ("cached", pa.bool_(), "whether an equal request had been answered before: it cost nothing now"),
             ("error", pa.string(), "why there is no verdict"),
         ),
+        _table(
+            "serving",
+            ("time", pa.timestamp("ms", "UTC"), "when it was taken"),
+            ("replica", pa.string(), "host and port of the server"),
+            ("metric", pa.string(), "as the server names it, without its prefix; counters since its start"),
+            ("value", pa.float64(), "of all its engines together; of a share, the largest"),
+        ),
     )
 }
 
-DERIVED = ("scores", "judgements")
-"""Tables that scoring makes, of the others; episodes have no rows in them."""
+OF_EPISODES = tuple(name for name in TABLES if name not in ("scores", "judgements", "serving"))
+"""The tables that an episode's record is made into, all in one commit."""

@@ -6,13 +6,14 @@ names (a crash came between) is no part of the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import RunError
@@ -25,6 +26,7 @@ __all__ = [
     "TABLES",
     "commit",
     "commits",
+    "drop_episodes",
     "from_rows",
     "prune",
     "read",
@@ -89,6 +91,27 @@ def replace(folder: Path, table: str, rows: Sequence[Row] | pa.Table) -> None:
     """Replace the whole of `table` (one that is derived, such as `scores`) by `rows`, at once."""
     commit(folder, table, {table: write_part(folder, table, rows)})
     prune(folder, [table])
+
+
+def drop_episodes(folder: Path, episodes: Collection[str]) -> None:
+    """Take all rows of `episodes` out of every table, a commit at a time. Only for who holds the lease."""
+    gone = pa.array(sorted(episodes), pa.string())
+    for path in sorted((RunFolder(folder).tables / "commits").glob("*.json")):
+        record = orjson.loads(path.read_bytes())
+        of = {table: part for table, part in record["parts"].items() if "episode_id" in TABLES[table].names}
+        known = record.get("episodes")
+        if not of or (known is not None and not known.keys() & set(episodes)):
+            continue
+        parts = dict(record["parts"])
+        for table, part in of.items():
+            rows = _read_file(RunFolder(folder).tables / table / part, TABLES[table])
+            stays = rows.filter(pc.invert(pc.is_in(rows["episode_id"], gone)))
+            parts[table] = write_part(folder, table, stays)
+        facts = {name: value for name, value in record.items() if name not in ("parts", "episodes")}
+        if known is not None:
+            facts["episodes"] = {name: value for name, value in known.items() if name not in episodes}
+        commit(folder, path.stem, parts, **facts)
+    prune(folder)
 
 
 def prune(folder: Path, names: Iterable[str] = tuple(TABLES)) -> int:

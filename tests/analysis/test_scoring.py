@@ -13,7 +13,7 @@ from pipeline.analysis import Scored, Tally, score, score_lines
 from pipeline.benchmarks.scorers import Scorer, is_judged, load_scorer, officeqa
 from pipeline.errors import BenchmarkError, ConfigError, RunError
 from pipeline.runs import tables
-from pipeline.runs.schemas import DERIVED
+from pipeline.runs.schemas import OF_EPISODES
 from tests.analysis.conftest import SCORER, MakeRun, episode, owed
 
 STRICT = "pipeline.benchmarks.scorers.officeqa_strict"
@@ -159,7 +159,7 @@ def test_recall_of_gold_evidence_stands_beside_the_scores(make_run: MakeRun) -> 
     evidence = {"documents": ["a", "b"]}
     filled_gold = dict.fromkeys(tables.GOLD.names) | gold | evidence
     tables.write_file(folder / "gold.parquet", tables.from_rows([filled_gold], tables.GOLD))
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.TABLES if name not in DERIVED}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in OF_EPISODES}
     rows["episodes"] = [episode("qwen", "t1", 0, "100")]
     rows["hits"] = [{"episode_id": "qwen-t1-0", "document": "a", "start": 0, "end": 9}]
     filled = {

@@ -1,4 +1,4 @@
-"""A chat completions server that fails on demand: what real servers were seen to do, over a real socket."""
+"""A model server that fails on demand: what real servers were seen to do, over a real socket."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from aiohttp import web
 
 from pipeline.backbone.serving import Endpoint
 
+USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}
 Step = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -23,11 +24,10 @@ def completion(
     **message: Any,
 ) -> Step:
     """A reply; `message` are further fields of its message."""
-    counted = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}
     choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content}}
     choice["message"] |= message
     body = {"object": "chat.completion", "model": "served", "choices": [choice]}
-    return replied(200, body | {"usage": counted if usage is None else usage})
+    return replied(200, body | {"usage": USAGE if usage is None else usage})
 
 
 def replied(status: int, body: Any, **headers: str) -> Step:
@@ -40,6 +40,60 @@ def replied(status: int, body: Any, **headers: str) -> Step:
         return web.Response(status=status, text=text, content_type=kind, headers=named)
 
     return step
+
+
+def chunk(finish: str | None = None, **delta: Any) -> bytes:
+    """One chunk of a streamed reply, as an event."""
+    body = {"model": "served", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    return event(body)
+
+
+def event(body: Any) -> bytes:
+    """Server-sent data."""
+    return b"data: " + (body if isinstance(body, bytes) else json.dumps(body).encode()) + b"\n\n"
+
+
+DONE = event(b"[DONE]")
+
+
+def streamed(*parts: bytes, end: str = "closed") -> Step:
+    """Events, each sent on its own; then the stream is `closed`, `aborted` or left `open`."""
+
+    async def step(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for part in parts:
+            await response.write(part)
+            await asyncio.sleep(0)
+        if end == "aborted":
+            assert request.transport is not None
+            request.transport.abort()
+        elif end == "open":
+            await asyncio.Event().wait()
+        return response
+
+    return step
+
+
+def spoken(*words: str, usage: Mapping[str, Any] | None = USAGE) -> Step:
+    """A streamed reply, word by word."""
+    counted = [] if usage is None else [event({"model": "served", "choices": [], "usage": usage})]
+    said = [chunk(content=word) for word in words]
+    return streamed(chunk(role="assistant", content=""), *said, chunk("stop"), *counted, DONE)
+
+
+def dribbled(step: bytes, seconds: float) -> Step:
+    """A body that comes byte by byte, each after so many seconds."""
+
+    async def reply(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        for at in range(len(step)):
+            await response.write(step[at : at + 1])
+            await asyncio.sleep(seconds)
+        return response
+
+    return reply
 
 
 async def reset(request: web.Request) -> web.StreamResponse:
@@ -66,23 +120,37 @@ async def hang(request: web.Request) -> web.StreamResponse:
 
 
 class FaultyServer:
-    """Takes `steps` one a request, the last one for ever; keeps what it was sent."""
+    """Takes `steps` one a request, the last one for ever; keeps what it was sent.
+
+    `looks` is what it says to a GET, by path.
+    """
 
     def __init__(self, *steps: Step) -> None:
         self.steps = list(steps)
         self.bodies: list[dict[str, Any]] = []
         self.raw: list[bytes] = []
         self.authorizations: list[str | None] = []
+        self.headers: list[Mapping[str, str]] = []
+        self.asked: list[str] = []
         self.connections: set[tuple[str, int]] = set()
+        self.looks: dict[str, str] = {}
+        self.looked: list[str] = []
         self.url = ""
 
     @property
     def endpoint(self) -> Endpoint:
         return Endpoint((self.url,), "asked-for", node_local=True)
 
+    async def look(self, request: web.Request) -> web.StreamResponse:
+        self.looked.append(request.path)
+        text = self.looks.get(request.path)
+        return web.Response(status=404) if text is None else web.Response(text=text)
+
     async def reply(self, request: web.Request) -> web.StreamResponse:
         self.raw.append(await request.read())
         self.bodies.append(json.loads(self.raw[-1]))
+        self.headers.append(request.headers)
+        self.asked.append(request.path_qs)
         self.authorizations.append(request.headers.get("Authorization"))
         assert request.transport is not None
         self.connections.add(request.transport.get_extra_info("peername"))
@@ -95,7 +163,9 @@ async def faulty(*steps: Step) -> AsyncIterator[FaultyServer]:
     """Serve on a free port of loopback; an open reply is dropped at the end."""
     server = FaultyServer(*steps)
     app = web.Application(client_max_size=2**26)
-    app.router.add_post("/v1/chat/completions", server.reply)
+    for path in ("chat/completions", "responses", "messages", "messages/count_tokens"):
+        app.router.add_post(f"/v1/{path}", server.reply)
+    app.router.add_get("/{path:.*}", server.look)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

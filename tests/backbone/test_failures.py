@@ -8,8 +8,24 @@ import pytest
 
 from pipeline.backbone.client import ChatClient
 from pipeline.backbone.failures import FAULTS
+from pipeline.backbone.transport import LARGEST
 from pipeline.errors import BackboneUnavailable, ModelRequestFailed
-from tests.backbone.faults import Step, completion, cut, faulty, hang, replied, reset
+from pipeline.protocols import Message, Request, ToolCall
+from tests.backbone.faults import (
+    DONE,
+    Step,
+    chunk,
+    completion,
+    cut,
+    dribbled,
+    event,
+    faulty,
+    hang,
+    replied,
+    reset,
+    spoken,
+    streamed,
+)
 from tests.backbone.requests import SCHEMA, TOOL, ask, hasty
 
 
@@ -17,6 +33,7 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
     return {"error": {"message": message} | fields}
 
 
+IMPATIENT = hasty(first_byte_timeout=0.3, stall_timeout=0.2, total_timeout=0.6)
 OVERFLOWS = {
     "vllm": replied(
         400,
@@ -84,11 +101,22 @@ MODEL: list[tuple[str, str, Step, int]] = [
     ("refusal", "refused", completion(None, refusal="I can't help with that"), 1),
     ("empty reply", "empty", completion(""), 3),
     ("no content", "empty", completion(None), 3),
+    ("empty stream", "empty", spoken(), 3),
+    ("refusal in a stream", "refused", streamed(chunk(refusal="I can't"), chunk("stop"), DONE), 1),
+    ("overflow in a stream", "context_overflow", streamed(event(error("prompt is too long", code=400))), 1),
 ]
 INFRASTRUCTURE: list[tuple[str, str, Step, int]] = [
     ("reset", "connection", reset, 3),
     ("cut short", "connection", cut, 3),
-    ("hang", "timeout", hang, 3),
+    ("hang", "first_byte", hang, 3),
+    ("headers and no more", "first_byte", streamed(end="open"), 3),
+    ("stall in a stream", "stall", streamed(chunk(content="par"), end="open"), 3),
+    ("slow bytes", "timeout", dribbled(b" " * 1_000, 0.02), 3),
+    ("stream reset", "connection", streamed(chunk(content="par"), end="aborted"), 3),
+    ("stream that ends too early", "connection", streamed(chunk(content="par")), 3),
+    ("stream that is done too early", "connection", streamed(chunk(content="par"), DONE), 3),
+    ("no JSON in a stream", "malformed", streamed(event(b'{"choices": [{"del')), 3),
+    ("error in a stream", "server_error", streamed(chunk(content="par"), event(error("engine died"))), 3),
     ("gateway timeout", "timeout", replied(504, "upstream timed out"), 3),
     ("internal error", "server_error", replied(500, "Internal Server Error"), 3),
     ("loading", "server_error", replied(503, error("Loading model")), 3),
@@ -120,7 +148,7 @@ async def test_the_models_fault_is_a_result(kind: str, step: Step, asked: int) -
     ("kind", "step", "asked"), [row[1:] for row in INFRASTRUCTURE], ids=[row[0] for row in INFRASTRUCTURE]
 )
 async def test_the_infrastructures_fault_leaves_the_episode_owed(kind: str, step: Step, asked: int) -> None:
-    async with faulty(step) as server, ChatClient(server.endpoint, hasty(total_timeout=0.1)) as client:
+    async with faulty(step) as server, ChatClient(server.endpoint, IMPATIENT) as client:
         with pytest.raises(BackboneUnavailable, match=kind) as raised:
             await client.complete(ask())
     assert len(server.bodies) == len(raised.value.requests) == asked
@@ -132,7 +160,7 @@ async def test_a_retry_may_succeed_and_every_exchange_is_recorded(row: tuple[str
     _, kind, step, _ = row
     async with (
         faulty(step, completion("at last")) as server,
-        ChatClient(server.endpoint, hasty(total_timeout=0.1)) as client,
+        ChatClient(server.endpoint, IMPATIENT) as client,
     ):
         if not FAULTS[kind].retry:
             with pytest.raises((ModelRequestFailed, BackboneUnavailable)):
@@ -144,8 +172,20 @@ async def test_a_retry_may_succeed_and_every_exchange_is_recorded(row: tuple[str
     assert reply.requests[1].status == 200
 
 
+@pytest.mark.parametrize(
+    ("size", "said"), [(10_000_000, "chat completion"), (LARGEST + 1, f"than {LARGEST} by")]
+)
+async def test_a_body_of_many_megabytes_is_no_reply(size: int, said: str) -> None:
+    async with (
+        faulty(replied(200, " " * size)) as server,
+        ChatClient(server.endpoint, hasty(attempts=1)) as client,
+    ):
+        with pytest.raises(BackboneUnavailable, match=f"malformed.*{said}"):
+            await client.complete(ask())
+
+
 def test_the_tests_cover_the_whole_table() -> None:
-    of_a_form = {"schema_unsupported", "tools_unsupported"}
+    of_a_form = {"schema_unsupported", "tools_unsupported", "stream_unsupported", "malformed_history"}
     assert {row[1] for row in [*MODEL, *INFRASTRUCTURE]} | of_a_form == set(FAULTS)
 
 
@@ -211,3 +251,45 @@ async def test_a_reply_of_nothing_but_calls_is_not_empty() -> None:
     ):
         reply = await client.complete(ask(tools=(TOOL,)))
     assert len(reply.requests) == 2 and reply.tool_calls[0].name == "search"
+
+
+HISTORY = (
+    Message("user", "hello"),
+    Message("assistant", "", (ToolCall("call00001", "search", '{"query": "unt'),)),
+    Message("tool", "no JSON", tool_call_id="call00001"),
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Unterminated string starting at: line 1 column 11 (char 10)"),
+        (400, "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (500, "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error"),
+    ],
+)
+async def test_a_history_that_a_server_cannot_read_is_a_reason_of_its_own(status: int, message: str) -> None:
+    request = Request(HISTORY, 16, tools=(TOOL,))
+    async with (
+        faulty(replied(status, error(message))) as server,
+        ChatClient(server.endpoint, hasty()) as client,
+    ):
+        with pytest.raises(ModelRequestFailed) as raised:
+            await client.complete(request)
+        assert raised.value.kind == "malformed_history"
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("status", [400, 422, 501])
+async def test_a_server_that_refuses_to_stream_is_asked_without_and_that_is_remembered(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        faulty(replied(status, error("streaming is not supported")), completion("whole")) as server,
+        ChatClient(server.endpoint, hasty()) as client,
+    ):
+        replies = [await client.complete(ask()) for _ in range(2)]
+    assert [reply.text for reply in replies] == ["whole", "whole"]
+    assert ["stream" in body for body in server.bodies] == [True, False, False]
+    assert [record.status for record in replies[0].requests] == [status, 200]
+    assert caplog.text.count("refuses to stream") == 1

@@ -216,30 +216,6 @@ def test_score_refuses_what_it_cannot_score(words: list[str], capsys: pytest.Cap
     assert capsys.readouterr().out == ""
 
 
-# --- doctor ----------------------------------------------------------------------------------------------
-
-
-def test_doctor_says_what_works(capsys: pytest.CaptureFixture[str]) -> None:
-    status = main(["doctor", "--json"])
-    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)}
-    assert {"python", "ray", "memory", "disk", "shared memory"} <= checks.keys()
-    assert status == int(any(check["works"] is False for check in checks.values()))
-    assert checks["python"]["works"] is True
-
-
-def test_doctor_has_a_backbone_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["doctor", "backbone=reference", "--json"])
-    assert json.loads(capsys.readouterr().out)[-1]["name"] == "reference"
-
-
-def test_doctor_fails_for_an_endpoint_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["backbone=custom", "backbone.model=NAME", "serving.urls=[http://127.0.0.1:9/v1]"]
-    assert main(["doctor", *words, "serving.startup_timeout=1"]) == 1
-    last = capsys.readouterr().out.splitlines()[-2:]
-    assert last[0].startswith("FAILS   custom") and "127.0.0.1:9" in last[0]
-    assert "is the server up?" in last[1]
-
-
 def test_python_m_pipeline_is_the_same_command() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "pipeline", "--version"]

@@ -102,26 +102,55 @@ def reply(messages: list[dict[str, str]]) -> dict[str, Any]:
 
 
 class Server:
-    """The chat server: answers after `delay` seconds, and counts requests; a word in a question fails it."""
+    """The chat server: answers after `delay` seconds, and counts requests; a word in a question fails it.
+
+    While it is `away` it drops connections; while it is `narrow`, long prompts don't fit; to a question with
+    the words `otherwise` it states otherwise what it read. `asked_by` counts requests by question;
+    `most_in_flight` is the most prompt tokens that were in it at a time, of two or more.
+    """
 
     def __init__(self) -> None:
         self.delay = 0.0
         self.asked = 0
         self.down = False
+        self.narrow = True
+        self.unavailable = "UNAVAILABLE"
+        self.otherwise = ""
+        self.away = False
+        self.dropped = 0
+        self.asked_by: dict[str, int] = {}
+        self.in_flight: list[int] = []
+        self.most_in_flight = 0
+        self._lock = threading.Lock()
         self.url = ""
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        self.asked += 1
-        time.sleep(self.delay)
         text = " ".join(message["content"] for message in body["messages"])
-        if self.down or "UNAVAILABLE" in text:
+        with self._lock:
+            self.asked += 1
+            if found := re.search(r"department \d+", text):
+                self.asked_by[found[0]] = self.asked_by.get(found[0], 0) + 1
+            self.in_flight.append(len(text) // 4)
+            if len(self.in_flight) > 1:
+                self.most_in_flight = max(self.most_in_flight, sum(self.in_flight))
+        time.sleep(self.delay)
+        try:
+            return self._answer(body, text)
+        finally:
+            with self._lock:
+                self.in_flight.remove(len(text) // 4)
+
+    def _answer(self, body: dict[str, Any], text: str) -> tuple[int, dict[str, Any]]:
+        if self.down or self.unavailable in text:
             return 503, {"error": {"message": "not now"}}
-        if "OVERLONG" in text and "[turn 2]" in text:
+        if self.narrow and "OVERLONG" in text and "[turn 2]" in text:
             said = (
                 "This model's maximum context length is 10 tokens. However, your prompt contains at least 11"
             )
             return 400, {"error": {"message": said, "type": "BadRequestError", "param": "input_tokens"}}
         content = json.dumps(reply(body["messages"]))
+        if self.otherwise and self.otherwise in text:
+            content = content.replace("are given.", "stand there.")
         message = {"role": "assistant", "content": content}
         usage = {"prompt_tokens": len(text) // 4, "completion_tokens": len(content) // 4}
         return 200, {
@@ -142,6 +171,10 @@ def serving() -> Iterator[Server]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if server.away:
+                server.dropped += 1
+                self.close_connection = True
+                return
             status, answer = server.answer(body)
             content = json.dumps(answer).encode()
             self.send_response(status)

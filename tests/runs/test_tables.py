@@ -26,7 +26,8 @@ def claim(index: int) -> dict[str, Any]:
 
 def test_every_column_is_described_and_every_table_is_keyed() -> None:
     for schema in (*tables.TABLES.values(), tables.PLAN):
-        assert schema.names[0] == "episode_id" and schema.metadata[b"longharness.version"]
+        keyed = schema.names[0] == "episode_id" or schema == tables.TABLES["serving"]
+        assert keyed and schema.metadata[b"longharness.version"]
         assert all(field.metadata[b"description"] for field in schema)
 
 

@@ -139,14 +139,33 @@ async def _models(_: web.Request) -> web.Response:
     return web.json_response({"object": "list", "data": [entry]})
 
 
-async def _completions(request: web.Request) -> web.Response:
+async def _completions(request: web.Request) -> web.StreamResponse:
     try:
         body = await request.json()
         if not isinstance(body, dict):
             raise ValueError("the body must be a JSON object")
-        if body.get("stream"):
-            raise ValueError("streaming is not supported")
-        return web.json_response(complete(body))
+        reply = complete(body)
     except ValueError as error:  # the request's fault, bad JSON included
         message = {"message": str(error), "type": "invalid_request_error", "param": None, "code": 400}
         return web.json_response({"error": message}, status=400)
+    if body.get("stream"):
+        return web.Response(body=streamed(reply), content_type="text/event-stream")
+    return web.json_response(reply)
+
+
+def streamed(reply: Mapping[str, Any]) -> bytes:
+    """A chat completion as a stream of one delta, its finish reason and its usage."""
+    (choice,) = reply["choices"]
+    delta = dict(choice["message"])
+    if calls := delta.get("tool_calls"):
+        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls)]
+    same = {name: reply[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+    said = {"index": 0, "delta": delta, "finish_reason": None}
+    ended = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    chunks = (
+        same | {"choices": [said]},
+        same | {"choices": [ended]},
+        same | {"choices": [], "usage": reply["usage"]},
+    )
+    events = (*map(json.dumps, chunks), "[DONE]")
+    return b"".join(f"data: {event}\n\n".encode() for event in events)

@@ -15,7 +15,8 @@ class Endpoint:
 
     `api_key_env` names the environment variable that holds the key; the key itself is never kept here.
     `node_local`: the URLs are on loopback, of use on this machine only. `slots`: how many episodes it serves
-    side by side; None, if a run need not mind.
+    side by side; None, if a run need not mind. `kv_tokens`: what each replica's KV cache holds, if known.
+    `metrics`: the replicas' pages of Prometheus metrics, where a run may take them down.
     """
 
     urls: tuple[str, ...]
@@ -23,3 +24,5 @@ class Endpoint:
     api_key_env: str | None = None
     node_local: bool = False
     slots: int | None = None
+    kv_tokens: int | None = None
+    metrics: tuple[str, ...] = ()

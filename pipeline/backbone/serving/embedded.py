@@ -39,7 +39,9 @@ def serve(serving: EmbeddedConfig, backbone: BackboneConfig, log_dir: Path) -> I
     )
     module, log = "pipeline.backbone.serving.embedded_server", log_dir / "embedded.log"
     with module_server(module, options, backbone, log, serving.startup_timeout) as endpoint:
-        yield replace(endpoint, slots=1)  # one at a time, on one thread: a second episode would only wait
+        (url,) = endpoint.urls
+        # One at a time, on one thread: a second episode would only wait.
+        yield replace(endpoint, slots=1, metrics=(f"{url.removesuffix('/v1')}/metrics",))
 
 
 def _weights(model_path: str | None) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from yarl import URL
@@ -22,7 +23,8 @@ def serve(serving: EndpointConfig, backbone: BackboneConfig, log_dir: Path) -> I
 
     Raises `ConfigError` for a URL that is none, and `BackboneUnavailable` for one that doesn't answer.
     """
-    endpoint = running(serving.urls, backbone.model, serving.api_key_env, "serving")
+    running_at = running(serving.urls, backbone.model, serving.api_key_env, "serving")
+    endpoint = replace(running_at, kv_tokens=serving.kv_tokens)
     first_completion(
         endpoint,
         backbone,

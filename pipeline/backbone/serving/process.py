@@ -59,6 +59,7 @@ def command_server(
     `timeout`, in seconds, is for all of its start. Raises `BackboneUnavailable` with the end of its log.
     """
     deadline = time.monotonic() + timeout
+    log.unlink(missing_ok=True)  # an earlier server's port is not this one's
     with supervised(command, environment, log) as running:
         port = _awaited_port(running, log, deadline)
         endpoint = Endpoint((f"http://127.0.0.1:{port}/v1",), backbone.model, node_local=True)
@@ -68,16 +69,18 @@ def command_server(
 
 @contextmanager
 def supervised(
-    command: Sequence[str], environment: dict[str, str], log: Path
+    command: Sequence[str], environment: dict[str, str], log: Path, *, grace: float | None = None
 ) -> Iterator[Callable[[], bool]]:
-    """Run `command` in a process group of its own, which ends with this block or with this process.
+    """Run `command` with all that it starts; they end with this block or with this process.
 
-    Gives a function that says whether it still runs. Output is written to `log`, from its start.
+    Gives a function that says whether it still runs. Output is appended to `log`. Asked to end, the command
+    has `grace` seconds (`GRACE` if None).
     """
+    grace = GRACE if grace is None else grace
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(
-            (sys.executable, "-I", "-S", str(_SUPERVISE), str(os.getpid()), str(GRACE), *command),
+            (sys.executable, "-I", "-S", str(_SUPERVISE), str(os.getpid()), str(grace), *command),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -89,7 +92,7 @@ def supervised(
     finally:
         process.terminate()
         try:
-            process.wait(GRACE + 5.0)
+            process.wait(grace + 5.0)
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, SIGKILL)
@@ -127,6 +130,11 @@ def _await_completion(
 def _check(alive: bool, log: Path, deadline: float) -> None:
     if alive and time.monotonic() < deadline:
         return
+    raise unready(alive, log)
+
+
+def unready(alive: bool, log: Path) -> BackboneUnavailable:
+    """Return the error of a server that ended before it answered, or doesn't answer in time."""
     what = "did not answer in time (serving.startup_timeout)" if alive else "ended before it answered"
     tail = log.read_bytes()[-_LOG_TAIL:].decode("utf-8", "replace").strip()
-    raise BackboneUnavailable(f"the server {what}; its log, {log}, ends:\n{tail}")
+    return BackboneUnavailable(f"the server {what}; its log, {log}, ends:\n{tail}")

@@ -34,11 +34,15 @@ async def _complete_each(
     client = replace(
         backbone.client, attempts=1, patience=patience, total_timeout=timeout, backoff=0.2, max_backoff=2.0
     )
+    # That it isn't there yet is no news: no breaker, which would say so.
+    traffic = replace(backbone.traffic, breaker_failures=1_000_000)
     sampling = Sampling(backbone.sampling.temperature, backbone.sampling.top_p, backbone.sampling.extra)
     request = Request((Message("user", "Reply with the word ready."),), _MAX_TOKENS, sampling=sampling)
 
     async def ask(url: str) -> None:
-        async with ChatClient(replace(endpoint, urls=(url,)), replace(backbone, client=client)) as alone:
+        async with ChatClient(
+            replace(endpoint, urls=(url,)), replace(backbone, client=client, traffic=traffic)
+        ) as alone:
             try:
                 await alone.complete(request)
             except ModelRequestFailed as error:

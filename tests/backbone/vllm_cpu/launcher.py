@@ -1,14 +1,11 @@
 """Start vLLM's CPU build, which is packaged under another name than vLLM looks for. Runs in its environment.
 
-python launcher.py serve MODEL …     (as `vllm serve`, on a free port of loopback that it prints)
+python launcher.py serve MODEL …     (as `vllm serve`)
 """
 
 from __future__ import annotations
 
 import importlib.metadata
-import json
-import socket
-import sys
 
 _version = importlib.metadata.version
 
@@ -24,11 +21,6 @@ importlib.metadata.version = version
 def main() -> None:
     from vllm.entrypoints.cli.main import main as vllm
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    sys.argv += ["--host", "127.0.0.1", "--port", str(port)]
-    print(json.dumps({"port": port}), flush=True)
     vllm()
 
 

@@ -22,13 +22,13 @@ TURNS = 15
 
 async def test_two_episodes_run_to_their_end(
     vllm: Endpoint,
-    model_folder: Path,
+    model: Path,
     bulletins: list[Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     corpus = corpus_of({path.name: path.read_text(encoding="utf-8") for path in bulletins}, tmp_path)
-    sampling = SamplingConfig(temperature=1.0, extra=searching(model_folder))
+    sampling = SamplingConfig(temperature=1.0, extra=searching(model))
     backbone = BackboneConfig(model=MODEL, max_tokens=1_024, sampling=sampling)
     harness = HarnessConfig(
         budget=BudgetConfig(turns=TURNS), action=ActionConfig(max_string=16), document_map_tokens=500

@@ -37,9 +37,9 @@ async def episode(vllm: Endpoint, model: Path, corpus: Corpus, choice: ToolChoic
 
 
 async def test_an_episode_of_required_calls_runs_to_its_end(
-    vllm: Endpoint, model_folder: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]
+    vllm: Endpoint, model: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = await episode(vllm, model_folder, corpus, ToolChoice.required, TURNS)
+    run = await episode(vllm, model, corpus, ToolChoice.required, TURNS)
     with capsys.disabled():
         print("\n" + run.report())
     assert run.outcome.status in ("answered", "turns_exhausted")  # every request was accepted
@@ -53,7 +53,7 @@ async def test_an_episode_of_required_calls_runs_to_its_end(
 
 
 async def test_where_the_model_may_choose_it_may_answer_in_text(
-    vllm: Endpoint, model_folder: Path, corpus: Corpus
+    vllm: Endpoint, model: Path, corpus: Corpus
 ) -> None:
-    run = await episode(vllm, model_folder, corpus, ToolChoice.auto, 1)
+    run = await episode(vllm, model, corpus, ToolChoice.auto, 1)
     assert run.outcome.status == "turns_exhausted" and run.recorded.completions[0].text
