@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import orjson
-from rich import box
-from rich.console import Group, JustifyMethod
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
 from pipeline.analysis.cost import price_said, rates_said
+from pipeline.analysis.grid import Grid, escaped
 from pipeline.analysis.retrieval import GOLD, NAME, STAGES, VERSION
 from pipeline.analysis.summaries import ArmSummary, Figures, Rate, Summary
 from pipeline.runs.folder import RunFolder, write_atomically
@@ -30,45 +29,16 @@ _RETRIEVAL = f"{NAME} {VERSION}"
 Column = tuple[str, str]  # a scorer's label, and a metric
 
 
-@dataclass(frozen=True)
-class _Grid:
-    """A table; its first `names` columns say what a row is about, the others are figures."""
-
-    title: str
-    names: int
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
 def screen(summary: Summary) -> Group:
-    """Return the summary for a rich console. What a run's names say is shown as it is, never as markup."""
-    parts: list[Table | Text] = []
-    for grid in _grids(summary):
-        table = Table(
-            title=Text(grid.title),
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-            collapse_padding=True,
-        )
-        for number, name in enumerate(grid.header):
-            # Narrow screens fold the names; figures stay whole.
-            justify: JustifyMethod = "left" if number < grid.names else "right"
-            table.add_column(Text(name), justify=justify, no_wrap=number > 0, overflow="fold")
-        for row in grid.rows:
-            table.add_row(*map(Text, row))
-        parts.append(table)
-    return Group(*parts, *(Text(note) for note in _notes(summary)))
+    """Return the summary for a rich console."""
+    return Group(*_grids(summary), *(Text(note) for note in _notes(summary)))
 
 
 def markdown(summary: Summary) -> str:
     """Return the summary as Markdown."""
-    blocks = []
-    for grid in _grids(summary):
-        rule = ["---" if number < grid.names else "---:" for number in range(len(grid.header))]
-        lines = [_line(grid.header), "|" + "|".join(rule) + "|", *map(_line, grid.rows)]
-        blocks.append(f"## {_escaped(grid.title)}\n\n" + "\n".join(lines))
-    return "\n\n".join([*blocks, *map(_escaped, _notes(summary))]) + "\n"
+    return (
+        "\n\n".join([*(grid.markdown() for grid in _grids(summary)), *map(escaped, _notes(summary))]) + "\n"
+    )
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
@@ -94,12 +64,12 @@ def _label(arm: ArmSummary) -> str:
     return arm.arm if arm.language_model else f"{arm.arm} {MARK}"
 
 
-def _grids(summary: Summary) -> Iterator[_Grid]:
+def _grids(summary: Summary) -> Iterator[Grid]:
     """Yield the tables; those that would be empty are left out."""
     columns = _official_columns(summary)
     official = list(dict.fromkeys(label for label, _ in columns))
     scorers = f", scored by {', '.join(official)}" if official else ""
-    yield _Grid(
+    yield Grid(
         f"Run {summary.run}{scorers}",
         1,
         ["Arm", "Done", *_titles(columns), "Turns", "Input", "Cached", "Output", *_billed(summary)],
@@ -137,14 +107,14 @@ def _titles(columns: Sequence[Column]) -> list[str]:
     """Return the columns' headings: the metric, and who scored where two scorers have one of that name."""
     names = [_TITLES.get(metric, metric) for _, metric in columns]
     return [
-        f"{name} ({label})" if names.count(name) > 1 else name
+        f"{name}, {label.rpartition(' by ')[2]}" if names.count(name) > 1 else name
         for name, (label, _) in zip(names, columns, strict=True)
     ]
 
 
-def _endings(summary: Summary) -> _Grid:
+def _endings(summary: Summary) -> Grid:
     statuses = list(dict.fromkeys(status for arm in summary.arms for status in arm.figures.statuses))
-    return _Grid(
+    return Grid(
         "How episodes ended",
         2,
         ["Arm", "Benchmark", *statuses, "owed"],
@@ -160,10 +130,10 @@ def _endings(summary: Summary) -> _Grid:
     )
 
 
-def _breakdowns(summary: Summary, columns: Sequence[Column]) -> Iterator[_Grid]:
+def _breakdowns(summary: Summary, columns: Sequence[Column]) -> Iterator[Grid]:
     """Yield a table for each field that tasks are broken down by."""
     for field in dict.fromkeys(field for arm in summary.arms for field in arm.by):
-        yield _Grid(
+        yield Grid(
             f"By {field}",
             2,
             ["Arm", field.replace("_", " ").capitalize(), "Done", *_titles(columns)],
@@ -175,14 +145,14 @@ def _breakdowns(summary: Summary, columns: Sequence[Column]) -> Iterator[_Grid]:
         )
 
 
-def _every_scorer(summary: Summary, shown: Sequence[Column]) -> Iterator[_Grid]:
+def _every_scorer(summary: Summary, shown: Sequence[Column]) -> Iterator[Grid]:
     """Yield every metric of every scorer, if there are more than the first table shows."""
     labels = [label for label in summary.scorers if label != _RETRIEVAL]
     scored = [(arm, label) for arm in summary.arms for label in labels if label in arm.figures.rates]
     metrics = list(dict.fromkeys(metric for arm, label in scored for metric in arm.figures.rates[label]))
     if {(label, metric) for arm, label in scored for metric in arm.figures.rates[label]} <= set(shown):
         return
-    yield _Grid(
+    yield Grid(
         "By every scorer and tolerance, %",
         2,
         ["Arm", "Scorer", *metrics],
@@ -193,7 +163,7 @@ def _every_scorer(summary: Summary, shown: Sequence[Column]) -> Iterator[_Grid]:
     )
 
 
-def _retrieval(summary: Summary) -> Iterator[_Grid]:
+def _retrieval(summary: Summary) -> Iterator[Grid]:
     """Yield the recall of gold documents and spans, where tasks name them."""
     rows = [
         [_label(arm), gold, *_rates(arm.figures, [(_RETRIEVAL, f"{gold}_{stage}") for stage in STAGES])]
@@ -203,7 +173,7 @@ def _retrieval(summary: Summary) -> Iterator[_Grid]:
     ]
     if rows:
         header = ["Arm", "Gold", *(stage.capitalize() for stage in STAGES)]
-        yield _Grid("Gold evidence found, read and cited, %", 2, header, rows)
+        yield Grid("Gold evidence found, read and cited, %", 2, header, rows)
 
 
 def _done(figures: Figures) -> str:
@@ -290,14 +260,3 @@ def _notes(summary: Summary) -> Iterator[str]:
             yield f"{arm.arm}: {arm.benchmark} is not the published data; {arm.revision}."
         if figures.scorer_errors:
             yield f"{arm.arm}: the scorer failed on {figures.scorer_errors:,} episodes, which count as 0."
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_escaped, cells)) + " |"
-
-
-def _escaped(text: str) -> str:
-    """Return `text` with what Markdown or HTML would act on made plain."""
-    for character in "\\`*_[]<>|":
-        text = text.replace(character, "\\" + character)
-    return " ".join(text.split())
