@@ -85,6 +85,7 @@ def _grids(summary: Summary) -> Iterator[Grid]:
         ],
     )
     yield _endings(summary)
+    yield from _faults(summary, columns)
     yield from _breakdowns(summary, columns)
     yield from _every_scorer(summary, columns)
     yield from _retrieval(summary)
@@ -128,6 +129,36 @@ def _endings(summary: Summary) -> Grid:
             for arm in summary.arms
         ],
     )
+
+
+def _faults(summary: Summary, columns: Sequence[Column]) -> Iterator[Grid]:
+    """Yield what was read and scored by planted fault, in planted runs."""
+    shown = [*columns, (_RETRIEVAL, "spans_read")]
+    rows = [
+        [_label(arm), fault, _done(figures), *_rates(figures, shown)]
+        for arm in summary.arms
+        for fault, figures in arm.faults.items()
+    ]
+    if rows:
+        header = ["Arm", "Fault", "Episodes", *_titles(columns), "Spans read %"]
+        yield Grid("By planted fault", 2, header, rows)
+
+
+def _planted_notes(summary: Summary) -> Iterator[str]:
+    """Yield which episodes of a planted run are in the tables, and which are not."""
+    if summary.transcripts is None:
+        return
+    played = [arm for arm in summary.arms if arm.figures.planned]
+    yield (
+        f"Planted run: {sum(arm.figures.planned for arm in played):,} episodes in {len(played)} arms are the "
+        "run's, and scored."
+    )
+    if summary.transcripts:
+        told = sum(summary.transcripts.values())
+        yield (
+            f"{told:,} more, of {', '.join(summary.transcripts)}, are transcripts "
+            "(transcripts/ARM/TASK-SEED.jsonl), which nothing scores. The truth of all is in planted.parquet."
+        )
 
 
 def _breakdowns(summary: Summary, columns: Sequence[Column]) -> Iterator[Grid]:
@@ -242,10 +273,11 @@ def _notes(summary: Summary) -> Iterator[str]:
     """Yield what the tables' figures do not say of themselves."""
     if {"exact", "within_5%"} & {metric for _, metric in _official_columns(summary)}:
         yield "Exact: the answer is the gold's; @5 %: within 5 % of it."
-    yield (
-        "Means over seeds, ± their standard deviation where there are several; median turns; sums of tokens, "
-        "as the server counts them."
-    )
+    over = "seeds, ± their standard deviation where there are several"
+    if summary.transcripts is not None:
+        over = "all episodes: a planted run has no seeds, but those that tell its faults apart"
+    yield f"Means over {over}; median turns; sums of tokens, as the server counts them."
+    yield from _planted_notes(summary)
     yield from _bill_notes(summary)
     if not all(arm.language_model for arm in summary.arms):
         yield _EXPLANATION

@@ -12,7 +12,9 @@ from typing import Any
 import orjson
 
 from pipeline.analysis.cost import Bill, Tokens, bill, priced
+from pipeline.analysis.planted import planted
 from pipeline.backbone.config import PriceConfig, RatesConfig
+from pipeline.benchmarks.ledgerqa.planted import Fault
 from pipeline.benchmarks.scorers import INTERNAL_ERROR, load_scorer
 from pipeline.runs import tables
 from pipeline.runs.folder import RunFolder
@@ -26,7 +28,8 @@ class Rate:
     """A metric over the finished episodes: its mean (0 to 1) by seed, their mean and standard deviation.
 
     `sd` is the sample standard deviation over seeds, None with fewer than two. `unscored` episodes have no
-    value (or, scored by an older scorer only in part, no row) and are in no mean.
+    value (or, scored by an older scorer only in part, no row) and are in no mean. In a planted run seeds tell
+    faults apart, another for each task: the mean is over all episodes, and nothing is said by seed.
     """
 
     mean: float | None
@@ -61,7 +64,8 @@ class ArmSummary:
 
     `official` are the labels of its benchmark's own scorer (several, where it judged with several models);
     `revision` says how the benchmark's data differ from the published ones. `bill` is of the tokens in
-    `figures`, at `price` and `rates`: those of the run's last invocation.
+    `figures`, at `price` and `rates`: those of the run's last invocation. `faults` are the figures by planted
+    fault, of a planted run.
     """
 
     arm: str
@@ -76,6 +80,7 @@ class ArmSummary:
     by: Mapping[str, Mapping[str, Figures]]
     price: PriceConfig = field(default_factory=PriceConfig)
     rates: RatesConfig = field(default_factory=RatesConfig)
+    faults: Mapping[str, Figures] = field(default_factory=dict)
 
     @property
     def bill(self) -> Bill:
@@ -87,18 +92,26 @@ class ArmSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A run's arms, in the order in which they were added, and the labels of all scorers."""
+    """A run's arms, in the order in which they were added, and the labels of all scorers.
+
+    `transcripts` are those of a planted run, by arm: episodes that are no part of it. None for other runs.
+    """
 
     run: str
     scorers: tuple[str, ...]
     arms: tuple[ArmSummary, ...]
+    transcripts: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
 class _Episode:
-    """A planned episode; `done` is its row of `episodes`, None while it is owed."""
+    """A planned episode; `done` is its row of `episodes`, None while it is owed.
 
-    seed: int
+    A planted one has a `fault`, and a seed that says nothing, None.
+    """
+
+    seed: int | None
+    fault: str | None
     fields: Mapping[str, str]
     done: Mapping[str, Any] | None
     scores: Scores
@@ -110,9 +123,11 @@ def summary(folder: Path) -> Summary:
     record = RunFolder(folder).read_record()
     scores = tables.read(folder, "scores").to_pylist()
     labels = {label(row): row for row in scores}
-    episodes = _episodes(folder, scores)
+    known = planted(folder)
+    episodes = _episodes(folder, scores, known.faults if known else {})
     arms = [_arm(name, arm, episodes[name], labels) for name, arm in record["arms"].items()]
-    return Summary(record["name"], tuple(sorted(labels)), tuple(arms))
+    transcripts = known.transcripts if known else None
+    return Summary(record["name"], tuple(sorted(labels)), tuple(arms), transcripts)
 
 
 def label(score: Mapping[str, Any]) -> str:
@@ -121,8 +136,10 @@ def label(score: Mapping[str, Any]) -> str:
     return f"{score['scorer']} {score['version']}" + (f" by {model}" if model else "")
 
 
-def _episodes(folder: Path, scores: Sequence[Mapping[str, Any]]) -> Mapping[str, list[_Episode]]:
-    """Return the planned episodes of each arm."""
+def _episodes(
+    folder: Path, scores: Sequence[Mapping[str, Any]], faults: Mapping[str, str]
+) -> Mapping[str, list[_Episode]]:
+    """Return the planned episodes of each arm; `faults` are those of planted ones, by id."""
     columns = ["episode_id", "status", "turns", "prompt_tokens", "cached_tokens", "completion_tokens"]
     done = {row["episode_id"]: row for row in tables.read(folder, "episodes", columns).to_pylist()}
     values: dict[str, dict[str, dict[str, float | None]]] = defaultdict(lambda: defaultdict(dict))
@@ -136,7 +153,14 @@ def _episodes(folder: Path, scores: Sequence[Mapping[str, Any]]) -> Mapping[str,
     for row in planned.to_pylist():
         key = row["episode_id"]
         arms[row["arm"]].append(
-            _Episode(row["seed"], dict(row["fields"]), done.get(key), values.get(key, {}), key in errors)
+            _Episode(
+                seed=None if key in faults else row["seed"],
+                fault=faults.get(key),
+                fields=dict(row["fields"]),
+                done=done.get(key),
+                scores=values.get(key, {}),
+                scorer_error=key in errors,
+            )
         )
     return arms
 
@@ -151,12 +175,8 @@ def _arm(
     price, rates = priced(record)
     by: dict[str, dict[str, Figures]] = {}
     for breakdown in record["breakdowns"]:
-        groups: dict[str, list[_Episode]] = defaultdict(list)
-        for episode in episodes:
-            if breakdown in episode.fields:
-                groups[episode.fields[breakdown]].append(episode)
-        if groups:
-            by[breakdown] = {value: _figures(group) for value, group in groups.items()}
+        if groups := _grouped([(episode.fields.get(breakdown), episode) for episode in episodes]):
+            by[breakdown] = groups
     return ArmSummary(
         arm=name,
         harness=record["harness_name"],
@@ -176,7 +196,19 @@ def _arm(
         by=by,
         price=price,
         rates=rates,
+        faults=_grouped(
+            [(fault, episode) for fault in Fault for episode in episodes if episode.fault == fault]
+        ),
     )
+
+
+def _grouped(keyed: Sequence[tuple[str | None, _Episode]]) -> dict[str, Figures]:
+    """Return the figures of the episodes that have a key, by it."""
+    groups: dict[str, list[_Episode]] = defaultdict(list)
+    for key, episode in keyed:
+        if key is not None:
+            groups[str(key)].append(episode)
+    return {key: _figures(group) for key, group in groups.items()}
 
 
 def _figures(episodes: Sequence[_Episode]) -> Figures:
@@ -204,7 +236,7 @@ def _figures(episodes: Sequence[_Episode]) -> Figures:
 
 
 def _rate(episodes: Sequence[_Episode], scorer: str, metric: str) -> Rate:
-    seeds: dict[int, list[float]] = defaultdict(list)
+    seeds: dict[int | None, list[float]] = defaultdict(list)
     unscored = 0
     for episode in episodes:
         value = episode.scores.get(scorer, {}).get(metric)
@@ -212,11 +244,11 @@ def _rate(episodes: Sequence[_Episode], scorer: str, metric: str) -> Rate:
             unscored += 1
         else:
             seeds[episode.seed].append(value)
-    by_seed = {seed: statistics.fmean(values) for seed, values in sorted(seeds.items())}
-    means = list(by_seed.values())
+    by_seed = {seed: statistics.fmean(values) for seed, values in seeds.items() if seed is not None}
+    means = [statistics.fmean(values) for values in seeds.values()]
     return Rate(
         mean=statistics.fmean(means) if means else None,
         sd=statistics.stdev(means) if len(means) > 1 else None,
-        by_seed=by_seed,
+        by_seed=dict(sorted(by_seed.items())),
         unscored=unscored,
     )

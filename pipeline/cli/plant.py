@@ -9,13 +9,14 @@ examples:
 An episode is right, or has one fault: unread (another table's figure is used, the right one never read),
 stale (a figure is used that was revised), arithmetic, or form (unit, sign or decimals). planted.parquet in
 the run's folder says which, and if evidence, editing and transformation (E1, E2, E3) are right. An arm is a
-variant of the harness, with its action mode if that is not json_schema, or another arm's transcript form.
+variant of the harness, with its action mode if that is not json_schema: its episodes are those of a run,
+which `longharness score` scores. Or it is another agent's transcript form: files that nothing scores.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,8 +117,11 @@ def run_spec(arguments: Namespace, arms: Sequence[str]) -> RunSpec:
 
 
 def show(planted: PlantedRun, arguments: Namespace) -> None:
-    """Print counts: episodes by arm and fault, and what was skipped."""
-    counts = [{"arm": arm, "fault": fault, "episodes": n} for (arm, fault), n in planted.episodes.items()]
+    """Print counts: by arm and fault, what was skipped, and which are a run's episodes, which transcripts."""
+    counts = [
+        {"arm": arm, "fault": fault, "episodes": n, "scored": arm not in FORMS}
+        for (arm, fault), n in planted.episodes.items()
+    ]
     skipped = [{"fault": f, "reason": why, "questions": n} for (f, why), n in planted.skipped.items()]
     if arguments.json:
         print_json({"run": str(planted.folder), "planted": counts, "skipped": skipped})
@@ -129,3 +133,19 @@ def show(planted: PlantedRun, arguments: Namespace) -> None:
         print(f"  {fault}: {total // max(arms, 1):,} questions in {arms} arms")
     for row in skipped:
         print(f"  no {row['fault']} for {row['questions']:,} questions: {row['reason']}")
+    for line in kinds(planted):
+        print(line)
+
+
+def kinds(planted: PlantedRun) -> Iterator[str]:
+    """Yield which of what was planted are episodes of the run, and which are transcripts."""
+    from pipeline.runs.folder import RunFolder
+
+    for scored, what in (
+        (True, f"episodes of the run: longharness score {planted.folder}"),
+        (False, f"transcripts, which nothing scores: {RunFolder(planted.folder).transcripts}"),
+    ):
+        counts = {key: n for key, n in planted.episodes.items() if (key[0] not in FORMS) == scored}
+        if counts:
+            arms = dict.fromkeys(arm for arm, _ in counts)
+            yield f"{sum(counts.values()):,} in {len(arms)} arms ({', '.join(arms)}) are {what}"

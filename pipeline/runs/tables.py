@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import RunError
 from pipeline.runs.folder import RunFolder, replaced, write_json
-from pipeline.runs.schemas import GOLD, PLAN, TABLES
+from pipeline.runs.schemas import GOLD, PLAN, PLANTED, TABLES
 
 __all__ = [
     "GOLD",
@@ -33,6 +33,7 @@ __all__ = [
     "read_batches",
     "read_gold",
     "read_plan",
+    "read_planted",
     "replace",
     "write_file",
     "write_part",
@@ -168,6 +169,11 @@ def read_plan(folder: Path) -> pa.Table:
 def read_gold(folder: Path) -> pa.Table:
     """Return `gold.parquet`. Raises `RunError` if there is none."""
     return _read_file(RunFolder(folder).gold, GOLD)
+
+
+def read_planted(folder: Path) -> pa.Table:
+    """Return `planted.parquet`. Raises `RunError` if there is none."""
+    return _read_file(RunFolder(folder).planted, PLANTED)
 
 
 def _read_file(path: Path, schema: pa.Schema) -> pa.Table:

@@ -32,6 +32,7 @@ def test_it_says_what_was_planted_and_what_could_not_be(
     assert said["run"] == str(run)
     counts = {(row["arm"], row["fault"]): row["episodes"] for row in said["planted"]}
     assert counts["longharness", "right"] == counts["codex", "right"] == 7
+    assert {row["arm"]: row["scored"] for row in said["planted"]} == {"longharness": True, "codex": False}
     planted = sum(n for (arm, _), n in counts.items() if arm == "codex")
     assert planted + sum(row["questions"] for row in said["skipped"]) == 7 * 5
     assert main(["score", str(run), "--json"]) == 0
@@ -80,3 +81,15 @@ def test_a_dataset_that_was_changed_is_refused(
     document.write_text(document.read_text("utf-8").replace("0", "1"), "utf-8")
     assert main(["plant", str(copy), str(tmp_path / "run")]) == 2
     assert "is not as it was made" in capsys.readouterr().err
+
+
+def test_what_was_planted_is_told_apart_into_episodes_of_the_run_and_transcripts(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    words = ["--arms", "longharness,notes,codex", "--faults", "right", "--limit", "2"]
+    assert main(["plant", str(dataset), str(run), *words]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"4 in 2 arms (longharness, notes) are episodes of the run: longharness score {run}",
+        f"2 in 1 arms (codex) are transcripts, which nothing scores: {run / 'transcripts'}",
+    ]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import orjson
 import pytest
+from rich.console import Console
 
-from pipeline.analysis import score
+from pipeline.analysis import as_json, markdown, score, screen, summary
 from pipeline.benchmarks.ledgerqa.loading import facts
+from pipeline.benchmarks.ledgerqa.planted import Fault
 from pipeline.runs import tables
 from pipeline.runs.planting.episodes import seeds_of
 from pipeline.runs.replay import replay_run
@@ -78,6 +81,42 @@ def test_scores_and_what_was_read_agree_with_the_truth(planting: Planting) -> No
         assert found["spans_read"] == (1.0 if row["e1"] else 0.0)
         assert (row["e1"] and row["e2"] and row["e3"]) == (row["fault"] == "right")
         assert bool(row["failure_kind"]) == bool(row["note"]) == (row["fault"] != "right")
+
+
+def test_the_summary_is_by_fault_and_knows_no_seeds(planting: Planting) -> None:
+    score(planting.run)
+    made = summary(planting.run)
+    played = [row for row in truth(planting.run) if row["transcript"] is None]
+    told = Counter(row["arm"] for row in truth(planting.run) if row["transcript"])
+    assert made.transcripts == told
+    for arm in made.arms:
+        assert list(arm.faults) == [*Fault]  # in their own order
+        assert sum(of.done for of in arm.faults.values()) == arm.figures.done
+        for fault, of in arm.faults.items():
+            mine = [row for row in played if (row["arm"], row["fault"]) == (arm.arm, fault)]
+            assert of.done == len(mine)
+            assert of.rates[arm.official[0]]["exact"].mean == (1.0 if fault == "right" else 0.0)
+            read = sum(row["e1"] for row in mine) / len(mine)
+            assert of.rates["retrieval 1"]["spans_read"].mean == pytest.approx(read)
+        exact = arm.figures.rates[arm.official[0]]["exact"]
+        assert exact.mean == pytest.approx(arm.faults["right"].done / arm.figures.done)
+        assert (exact.sd, exact.by_seed) == (None, {})
+
+
+def test_every_rendering_shows_the_faults_and_which_episodes_are_scored(planting: Planting) -> None:
+    score(planting.run)
+    made = summary(planting.run)
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(screen(made))
+    played = sum(arm.figures.planned for arm in made.arms)
+    told = sum((made.transcripts or {}).values())
+    for text in (markdown(made), console.export_text()):
+        assert "By planted fault" in text and "Spans read %" in text and "±" not in text
+        words = " ".join(text.split())
+        assert f"{played} episodes in {len(made.arms)} arms are the run's, and scored." in words
+        assert f"{told} more, of codex, direct, are transcripts" in words
+    first = as_json(made)["arms"][0]
+    assert first["faults"]["unread"]["rates"]["retrieval 1"]["spans_read"]["mean"] < 1
 
 
 def test_what_is_read_was_found_by_a_search_before(planting: Planting) -> None:
