@@ -1,8 +1,9 @@
 """Questions of one's own over documents of one's own.
 
-The question file is CSV, or JSON with one object a line. Its columns: `id`, `question`, `answer`, and where
-they are, `documents` (the gold ones: a list, or names one a line or separated by `;`), `format` (the form of
-the answer: `line`, `letter`, `text`, `number`, `list`, or with decimals or a length, `number:2`, `list:3`),
+The question file is CSV, or JSON: one object a line, or an array of them. Its columns: `id`, `question`,
+`answer` (in JSON also a number, which stays as it is written, or a list, where one is asked for), and where they
+are, `documents` (the gold ones: a list, or names one a line or separated by `;`), `format` (the form of the
+answer: `line`, `letter`, `text`, `number`, `list`, or with decimals or a length, `number:2`, `list:3`),
 and `tolerance` (relative: 0.01 is one percent). Any other column is a field: it selects tasks and breaks
 results down. A question without a format has the form that it asks for itself (contract 3.21).
 """
@@ -20,7 +21,8 @@ from omegaconf import MISSING
 
 from pipeline.benchmarks.answer_formats import answer_format
 from pipeline.benchmarks.hub import obtain, origins
-from pipeline.benchmarks.rows import Row, csv_rows, json_rows
+from pipeline.benchmarks.literal_json import Number, literal_rows
+from pipeline.benchmarks.rows import Row, csv_rows
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Gold, Task
 from pipeline.corpus.conversion import readable
 from pipeline.corpus.documents import scan
@@ -31,14 +33,14 @@ from pipeline.protocols import AnswerFormat, TaskView
 NEEDED = ("id", "question", "answer")
 OPTIONAL = ("documents", "format", "tolerance")
 
-_READERS = {".csv": csv_rows, ".jsonl": json_rows, ".ndjson": json_rows}
+_READERS = {".csv": csv_rows, ".jsonl": literal_rows, ".ndjson": literal_rows, ".json": literal_rows}
 _FORMS: tuple[str, ...] = get_args(get_type_hints(AnswerFormat)["form"])
 _COUNTED = {"number": "decimals", "list": "length"}
 
 
 @dataclass
 class CustomConfig:
-    """A folder of documents (text, PDF, HTML) and a file of questions, `.csv` or `.jsonl`."""
+    """A folder of documents (text, PDF, HTML) and a file of questions, `.csv`, `.jsonl` or `.json`."""
 
     _target_: str = "pipeline.benchmarks.custom.load"
     name: str = "custom"
@@ -73,7 +75,8 @@ def _rows(path: Path) -> list[Row]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise BenchmarkError(
-            f"benchmark.questions: {str(path)!r} is neither .csv nor .jsonl; name it by what it is"
+            f"benchmark.questions: {str(path)!r} is none of .csv, .jsonl and .json; save it as one of them, "
+            "or name it by what it is"
         )
     rows = list(reader(path, NEEDED, "id"))
     for row in rows:
@@ -88,10 +91,27 @@ def _rows(path: Path) -> list[Row]:
 
 def _task(row: Row, corpus: str, known: Collection[str]) -> Task:
     question = row.text("question").strip()
-    form = row.optional("format")
-    gold = Gold(row.text("answer"), documents=_documents(row, known), tolerance=_tolerance(row))
-    view = TaskView(row.text("id"), question, _format(row, form) if form else answer_format(question))
-    return Task(view, corpus, gold, _fields(row))
+    named = row.optional("format")
+    form = _format(row, named) if named else answer_format(question)
+    gold = Gold(_answer(row, form), documents=_documents(row, known), tolerance=_tolerance(row))
+    return Task(TaskView(row.text("id"), question, form), corpus, gold, _fields(row))
+
+
+def _answer(row: Row, form: AnswerFormat) -> str:
+    """Return the answer: text, a number as it is written, or a list of them as `[a, b]`."""
+    cell = row.cells["answer"]
+    if isinstance(cell, Number):
+        return cell.text
+    if not isinstance(cell, list):
+        return row.text("answer")
+    if form.form != "list":
+        raise row.error(
+            "answer", f"a list, but the form of the answer is {form.form!r}: write the format list, or text"
+        )
+    items = [item.text if isinstance(item, Number) else item for item in cell]
+    if not items or not all(isinstance(item, str) and item.strip() for item in items):
+        raise row.error("answer", f"{cell!r:.80} is no list of texts and numbers")
+    return f"[{', '.join(items)}]"
 
 
 def _documents(row: Row, known: Collection[str]) -> tuple[str, ...]:
@@ -125,10 +145,9 @@ def _tolerance(row: Row) -> float | None:
     if row.blank("tolerance"):
         return None
     cell = row.cells["tolerance"]
+    text = cell.text if isinstance(cell, Number) else cell
     try:
-        tolerance = (
-            float(cell) if isinstance(cell, str | int | float) and not isinstance(cell, bool) else -1.0
-        )
+        tolerance = float(text) if isinstance(text, str) else -1.0
     except ValueError:
         tolerance = -1.0
     if not 0 <= tolerance < 1:  # no number is none of these
@@ -145,7 +164,7 @@ def _fields(row: Row) -> dict[str, str]:
             continue
         if not column.strip():
             raise row.error(repr(column), f"{cell!r:.80} stands in a column without a name")
-        fields[column] = str(cell) if type(cell) is int else row.text(column).strip()
+        fields[column] = cell.text if isinstance(cell, Number) else row.text(column).strip()
     return fields
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from pipeline.errors import BenchmarkError
 
 _FEW = 8
 """Rows of a Parquet file that are held at a time: a row may hold a book."""
+
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""What other programs put between cells, beside commas."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def json_rows(path: Path, needed: Sequence[str], key: str) -> Iterator[Row]:
 
     Raises `BenchmarkError` as `csv_rows` does. A needed cell may be any JSON value but null and blank text.
     """
-    yield from checked(path, _json(path), needed, key)
+    yield from checked(path, (_json_row(place, line) for place, line in json_lines(path)), needed, key)
 
 
 def parquet_rows(path: Path, needed: Sequence[str], key: str | None = None) -> Iterator[Row]:
@@ -84,7 +88,9 @@ def _csv(path: Path, needed: Sequence[str]) -> Iterator[Row]:
     number = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
+            first = file.readline()
+            _check_delimiter(path, first, needed)
+            reader = csv.DictReader(itertools.chain([first], file), strict=True)
             _check_header(path, reader.fieldnames or (), needed)
             for number, cells in enumerate(reader, start=1):
                 row = Row(f"{path}, row {number} (ending at line {reader.line_num})", cells)
@@ -96,18 +102,39 @@ def _csv(path: Path, needed: Sequence[str]) -> Iterator[Row]:
     except OSError as error:
         raise unreadable(path, error) from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise BenchmarkError(f"{path} is no UTF-8 CSV file, after row {number}: {error}") from error
+        raise BenchmarkError(f"{path} is no UTF-8 CSV file{_after(number)}: {error}") from error
+
+
+def _after(number: int) -> str:
+    return f", after row {number}" if number else ""
+
+
+def _check_delimiter(path: Path, header: str, needed: Sequence[str]) -> None:
+    """Refuse a header that names a column only if something else than commas separates its cells."""
+    if not set(needed).isdisjoint(_cells(header, ",")):
+        return
+    for mark, said in _DELIMITERS.items():
+        if not set(needed).isdisjoint(_cells(header, mark)):
+            raise BenchmarkError(
+                f"{path}, header: its columns are separated by {said}; save it as CSV with commas, "
+                "and with quotes around cells that hold one"
+            )
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter), [])
 
 
 def _check_header(path: Path, header: Sequence[str], needed: Sequence[str]) -> None:
     if missing := [column for column in needed if column not in header]:
         found = ", ".join(header) or "none"
-        raise BenchmarkError(f"{path}, row 0: missing column {', '.join(missing)}; the header has: {found}")
+        raise BenchmarkError(f"{path}, header: missing column {', '.join(missing)}; it has: {found}")
     if twice := [column for column in header if column.strip() and header.count(column) > 1]:
-        raise BenchmarkError(f"{path}, row 0: column {twice[0]} is there twice; rename or drop one")
+        raise BenchmarkError(f"{path}, header: column {twice[0]} is there twice; rename or drop one")
 
 
-def _json(path: Path) -> Iterator[Row]:
+def json_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of a file that aren't blank, each with its place. Raises `BenchmarkError`."""
     number = 0
     try:
         with path.open("rb") as file:
@@ -116,7 +143,7 @@ def _json(path: Path) -> Iterator[Row]:
                 if not line.strip():
                     continue
                 number += 1
-                yield _json_row(f"{path}, row {number} (line {line_number})", line)
+                yield f"{path}, row {number} (line {line_number})", line
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -143,7 +170,7 @@ def _parquet(path: Path, needed: Sequence[str]) -> Iterator[Row]:
             for number, cells in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
                 yield Row(f"{path}, row {number}", cells)
     except (pa.ArrowException, ValueError, OverflowError) as error:  # no UTF-8, or no value of Python's
-        raise BenchmarkError(f"{path} is no Parquet file, after row {number}: {error}") from error
+        raise BenchmarkError(f"{path} is no Parquet file{_after(number)}: {error}") from error
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -85,6 +85,59 @@ def test_json_lines_say_the_same(tmp_path: Path) -> None:
     assert (second.gold.documents, second.fields) == (("may.txt",), {"year": "1953"})
 
 
+@pytest.mark.parametrize(
+    ("answer", "form", "gold"),
+    [
+        ("601", "number", "601"),
+        ("12.50", "number:2", "12.50"),
+        ("1e3", "number", "1e3"),
+        ("-0.0", "", "-0.0"),
+        ("9" * 40, "number", "9" * 40),
+        ('["May", "June"]', "list", "[May, June]"),
+        ('[ 12.50,601 , "a, b"]', "list:3", "[12.50, 601, a, b]"),
+    ],
+)
+def test_numbers_and_lists_in_json_are_answers_as_they_are_written(
+    tmp_path: Path, answer: str, form: str, gold: str
+) -> None:
+    line = f'{{"id": "Q1", "question": "What?", "format": "{form}", "answer": {answer}}}'
+    (task,) = load(custom(tmp_path, line, "questions.jsonl")).tasks
+    assert task.gold.answer == gold
+
+
+def test_a_list_is_an_answer_where_the_question_asks_for_one(tmp_path: Path) -> None:
+    line = '{"id": "Q1", "question": "Which months? Answer as a bracketed list.", "answer": ["May", 6]}'
+    assert load(custom(tmp_path, line, "questions.jsonl")).tasks[0].gold.answer == "[May, 6]"
+
+
+def test_a_json_file_is_an_array_of_objects_or_has_one_a_line(tmp_path: Path) -> None:
+    first = {"id": "Q1", "question": "What?", "answer": 7, "year": 1953}
+    rows = [first, {**first, "id": "Q2", "tolerance": 0.05}]
+    config = custom(tmp_path, "\ufeff" + json.dumps(rows, indent=2), "questions.json")
+    tasks = load(config).tasks
+    assert [(task.view.id, task.gold.answer, task.fields["year"]) for task in tasks] == [
+        ("Q1", "7", "1953"),
+        ("Q2", "7", "1953"),
+    ]
+    Path(config.questions).write_text("\n".join(map(json.dumps, rows)))
+    assert load(config).tasks == tasks
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{"id": "Q1", "question": "What?", "answer": 7}, 8]', r"q\.json, row 2: not a JSON object"),
+        ('[{"id": "Q1", "question": "What?", "answer": null}]', r"q\.json, row 1, column answer: empty"),
+        ('[\n {"id": "Q1",\n]', r"q\.json: not JSON, at line \d, column \d"),
+        ('{\n "id": "Q1"}', r"row 1 \(line 1\): not JSON.*write one object a line, or, in a \.json file, an"),
+        ("[]", r"q\.json has no questions"),
+    ],
+)
+def test_a_faulty_json_file_is_an_error(tmp_path: Path, content: str, said: str) -> None:
+    with pytest.raises(BenchmarkError, match=said):
+        load(custom(tmp_path, content, "q.json"))
+
+
 def test_documents_of_all_kinds_keep_their_names(tmp_path: Path) -> None:
     benchmark = load(custom(tmp_path, "id,question,answer\nQ1,What?,7\n"))
     (folder,) = benchmark.corpora["custom"].folders
@@ -152,7 +205,13 @@ def test_a_faulty_row_is_named_by_file_row_and_column(tmp_path: Path, row: str, 
     ("row", "said"),
     [
         ({"id": 7}, "column id: 7 is no text; write it in quotes"),
-        ({"answer": 6241}, "column answer: 6241 is no text"),
+        ({"answer": True}, "column answer: True is no text"),
+        ({"answer": {"a": 1}}, r"column answer: \{'a': 1\} is no text"),
+        ({"answer": ["May", "June"]}, "column answer: a list, but the form of the answer is 'line'"),
+        ({"answer": [], "format": "list"}, r"column answer: \[\] is no list of texts and numbers"),
+        ({"answer": ["May", None], "format": "list"}, r"column answer: \['May', None\] is no list of"),
+        ({"answer": [[1]], "format": "list"}, r"column answer: \[\[1\]\] is no list of"),
+        ({"answer": ["May", " "], "format": "list"}, "column answer: .* is no list of"),
         ({"answer": None}, "column answer: empty"),
         ({"documents": {"a": 1}}, r"column documents: \{'a': 1\} is no text"),
         ({"documents": ["may.txt", 3]}, "column documents: .* is no text"),
@@ -160,8 +219,13 @@ def test_a_faulty_row_is_named_by_file_row_and_column(tmp_path: Path, row: str, 
         ({"tolerance": [0.1]}, r"column tolerance: \[0.1\] is no relative tolerance"),
         ({"format": 2}, "column format: 2 is no text"),
         ({"topic": ["a"]}, r"column topic: \['a'\] is no text"),
-        (["Q2", "What?", "8"], "not a JSON object"),
-        ("{", "not JSON"),
+        (
+            ["Q2", "What?", "8"],
+            r"not a JSON object.*; write one object a line, or, in a \.json file, an array",
+        ),
+        ("{", "not JSON, at column 2: .*; write one object a line"),
+        ('{"id": "Q2", "question": "What?", "answer": NaN}', "not JSON"),
+        ('{"a":' * 1_010 + "1" + "}" * 1_010, "nested too deeply|not JSON"),
     ],
 )
 def test_json_of_the_wrong_type_is_named_by_line(tmp_path: Path, row: Any, said: str) -> None:
@@ -187,20 +251,22 @@ def test_a_column_without_a_name_may_hold_nothing(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BenchmarkError, match="row 0: column answer is there twice"):
+    with pytest.raises(BenchmarkError, match="header: column answer is there twice"):
         load(custom(tmp_path, "id,question,answer,answer\nQ1,What?,7,8\n"))
 
 
 def test_a_missing_column_a_missing_file_and_another_kind_of_file_are_named(tmp_path: Path) -> None:
     config = custom(tmp_path, "uid,question,answer\nQ1,What?,7\n")
-    with pytest.raises(BenchmarkError, match="missing column id; the header has: uid, question, answer"):
+    with pytest.raises(BenchmarkError, match="header: missing column id; it has: uid, question, answer"):
         load(config)
     config.questions = str(tmp_path / "absent.csv")
     with pytest.raises(BenchmarkError, match=r"benchmark.questions: .*absent\.csv' is not there"):
         load(config)
     (tmp_path / "q.xlsx").write_bytes(b"PK")
     config.questions = str(tmp_path / "q.xlsx")
-    with pytest.raises(BenchmarkError, match=r"q\.xlsx' is neither \.csv nor \.jsonl"):
+    with pytest.raises(
+        BenchmarkError, match=r"q\.xlsx' is none of \.csv, \.jsonl and \.json; save it as one"
+    ):
         load(config)
 
 

@@ -63,12 +63,29 @@ def test_a_cell_that_is_no_text_is_an_error_where_text_is_asked_for(tmp_path: Pa
         row.text("question")
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("id;question\nQ1;What?\n", "semicolons"),
+        ('\ufeff"id";"question"\r\n"Q1";"What, then?"\r\n', "semicolons"),
+        ("id\tquestion\nQ1\tWhat?\n", "tabs"),
+        ("id|question\nQ1|What?\n", "vertical bars"),
+    ],
+)
+def test_a_table_with_other_separators_than_commas_is_told_by_what_it_has(
+    tmp_path: Path, content: str, said: str
+) -> None:
+    path = written(tmp_path, content, "q.csv")
+    with pytest.raises(BenchmarkError, match=f"q.csv, header: its columns are separated by {said}; save it"):
+        list(csv_rows(path, NEEDED, "id"))
+
+
 def test_an_unusable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkError, match="has no questions"):
         list(json_rows(written(tmp_path, "\n\n"), NEEDED, "id"))
     with pytest.raises(BenchmarkError, match="can't be read: No such file"):
         list(json_rows(tmp_path / "none", NEEDED, "id"))
-    with pytest.raises(BenchmarkError, match="row 0: missing column question; the header has: id"):
+    with pytest.raises(BenchmarkError, match="header: missing column question; it has: id"):
         list(csv_rows(written(tmp_path, "id\nQ1\n"), NEEDED, "id"))
     with pytest.raises(BenchmarkError, match="no UTF-8 CSV file, after row 1"):
         list(csv_rows(written(tmp_path, 'id,question\nQ1,What?\nQ2,"open'), NEEDED, "id"))

@@ -104,7 +104,7 @@ def test_an_unusable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkError, match="is no Parquet file"):
         read(tmp_path / "text.parquet")
     pq.write_table(pa.table({"question": ["Q"], "answer": [7]}), tmp_path / "two.parquet")
-    with pytest.raises(BenchmarkError, match="missing column context; the header has: question, answer"):
+    with pytest.raises(BenchmarkError, match="header: missing column context; it has: question, answer"):
         read(tmp_path / "two.parquet")
     pq.write_table(
         pa.table({"question": ["Q"], "answer": [7], "context": [joined(["A"])]}), tmp_path / "seven.parquet"
@@ -119,5 +119,5 @@ def test_other_columns_are_not_looked_at(tmp_path: Path) -> None:
     pq.write_table(pa.table({**columns, "day": strange}), tmp_path / "day.parquet")
     assert texts(tmp_path / "day.parquet") == [["T"]]
     pq.write_table(pa.table({**columns, "answer": strange}), tmp_path / "answer.parquet")
-    with pytest.raises(BenchmarkError, match=r"answer\.parquet is no Parquet file, after row 0"):
+    with pytest.raises(BenchmarkError, match=r"answer\.parquet is no Parquet file: "):
         read(tmp_path / "answer.parquet")

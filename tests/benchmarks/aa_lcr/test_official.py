@@ -105,7 +105,7 @@ def test_a_faulty_row_is_named_by_file_row_and_column(tmp_path: Path, cells: lis
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     questions = write_questions(tmp_path / "q.csv", [row(1, "b.txt")[1:]], HEADER[1:])
-    with pytest.raises(BenchmarkError, match="row 0: missing column document_category"):
+    with pytest.raises(BenchmarkError, match="header: missing column document_category"):
         read(questions, write_archive(tmp_path / "texts.zip", TEXTS))
 
 

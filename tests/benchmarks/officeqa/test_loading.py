@@ -83,9 +83,7 @@ def test_a_faulty_row_is_named_by_file_row_and_column(tmp_path: Path, row: list[
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     config = questions(tmp_path, ["Q1", "What?"], header=["uid", "question"])
-    with pytest.raises(
-        BenchmarkError, match="missing column answer, source_files; the header has: uid, question"
-    ):
+    with pytest.raises(BenchmarkError, match="missing column answer, source_files; it has: uid, question"):
         load(config)
 
 
