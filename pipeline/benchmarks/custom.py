@@ -1,9 +1,9 @@
 """Questions of one's own over documents of one's own.
 
 The question file is CSV, or JSON: one object a line, or an array of them. Its columns: `id`, `question`,
-`answer` (in JSON also a number, which stays as it is written, or a list, where one is asked for), and where they
-are, `documents` (the gold ones: a list, or names one a line or separated by `;`), `format` (the form of the
-answer: `line`, `letter`, `text`, `number`, `list`, or with decimals or a length, `number:2`, `list:3`),
+`answer` (in JSON also a number, which stays as it is written, or a list, where one is asked for), and where
+they are, `documents` (the gold ones: a list, or names one a line or separated by `;`), `format` (the form of
+the answer: `line`, `letter`, `text`, `number`, `list`, or with decimals or a length, `number:2`, `list:3`),
 and `tolerance` (relative: 0.01 is one percent). Any other column is a field: it selects tasks and breaks
 results down. A question without a format has the form that it asks for itself (contract 3.21).
 """
