@@ -2,12 +2,13 @@
 # `longharness evaluate` as a job on a running Ray cluster.
 #
 #   RAY_API_SERVER_ADDRESS=http://HEAD:8265 RAY_AUTH_TOKEN_PATH=~/.ray/auth_token \
-#       jobs/submit.sh root=/shared/outputs run=main benchmark=ledgerqa backbone=custom …
+#       jobs/submit.sh root=/shared/outputs run=main benchmark=ledgerqa backbone=qwen serving=auto serving.gpus=8
 #
 # Only the package and its configurations are uploaded; documents, question files and folders given with
 # --config-dir must lie where the cluster's nodes see them. The nodes have the packages of
-# jobs/requirements.lock installed (cluster.yaml does it). API keys come from the nodes' own environment: a job's
-# metadata is no place for a secret. The same command again resumes the run.
+# jobs/requirements.lock installed; head and GPU nodes have vLLM where their variable LONGHARNESS_VLLM_VENV says
+# (cluster.yaml does both). API keys come from the nodes' own environment: a job's metadata is no place for a
+# secret. The same command again resumes the run.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python=${LONGHARNESS_VENV:-$root/.venv}/bin/python

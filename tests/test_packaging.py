@@ -272,6 +272,29 @@ def test_the_cluster_runs_on_demand_with_a_token_and_no_open_port() -> None:
     assert "--dashboard-host=127.0.0.1" in text and "0.0.0.0" not in text
 
 
+def test_every_node_of_the_cluster_has_the_packages_and_those_that_serve_have_vllm() -> None:
+    """A node type's own commands take the place of the shared ones, as Ray's autoscaler has it."""
+    import ray
+    from ray.autoscaler._private.util import prepare_config
+
+    config = prepare_config(copy.deepcopy(cluster()))
+    lock = "pip install --no-deps -r /home/ray/longharness/jobs/requirements.lock"
+    (venv_of_vllm,) = (
+        option.partition("=")[2]
+        for option in config["docker"]["run_options"]
+        if option.startswith("--env LONGHARNESS_VLLM_VENV=")
+    )
+    vllm = f"{venv_of_vllm}/bin/pip install 'ray[llm]=={ray.__version__}'"
+    own = {
+        name: kind.get("worker_setup_commands", config["worker_setup_commands"])
+        for name, kind in config["available_node_types"].items()
+    } | {config["head_node_type"]: config["head_setup_commands"]}
+    assert all(lock in commands for commands in own.values())
+    assert {name for name, commands in own.items() if vllm in commands} == {"head", "gpu"}
+    image = config["available_node_types"]["gpu"]["docker"]["worker_image"]
+    assert image == f"{config['docker']['image']}-gpu"
+
+
 def test_the_cluster_file_names_no_secret() -> None:
     assert not re.search(
         r"(?i)(secret|password|token)\s*[:=]\s*['\"]?\w{12,}", (ROOT / "cluster.yaml").read_text()

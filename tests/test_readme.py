@@ -27,7 +27,18 @@ from pipeline.runs.schemas import TABLES
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"(?:<!-- (?P<mark>[^\n]+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)```", re.DOTALL)
-STEPS = (".ci/run", "tests/backbone/vllm_cpu", "tests/backbone/ray_serve_cpu", "tests/test_packaging.py")
+STEPS = (
+    ".ci/run",
+    "tests/backbone/vllm_cpu",
+    "tests/backbone/ray_serve_cpu",
+    "tests/test_packaging.py",
+    "tests/test_gpu_commands.py",
+)
+SCRIPTS = {
+    "jobs/submit.sh": ["cluster=existing"],
+    "jobs/slurm.sh": ["cluster=existing", "serving.api_key_env=VLLM_API_KEY"],
+}
+"""What scripts add to the overrides that they are given."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +112,14 @@ def commands_of_marked_blocks() -> list[list[str]]:
     for block in (block for block in COMMANDS if block.mark):
         for line in block.text.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
-            if "longharness" in words and {"evaluate", "serve"} & {*words}:
+            if "longharness" in words and {"evaluate", "serve", "doctor"} & {*words}:
                 found.append(words[words.index("longharness") + 2 :])
-            elif "jobs/submit.sh" in words:
-                found.append([*words[words.index("jobs/submit.sh") + 1 :], "cluster=existing"])
+            for script in SCRIPTS.keys() & {*words}:
+                found.append([*words[words.index(script) + 1 :], *SCRIPTS[script]])
     return found
 
 
-@pytest.mark.parametrize("overrides", commands_of_marked_blocks(), ids=lambda words: words[0])
+@pytest.mark.parametrize("overrides", commands_of_marked_blocks(), ids=" ".join)
 def test_a_command_that_needs_another_machine_composes(
     overrides: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,61 +11,21 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from omegaconf import OmegaConf
 
-from pipeline.backbone.serving.config import RayServeConfig
 from pipeline.runs import journal, tables
 from pipeline.runs.replay import replay_run
+from tests.backbone.ray_serve_cpu.options import options
 from tests.backbone.serving.processes import alive, descendants, running, within
-from tests.backbone.vllm_cpu.server import FLAGS, MODEL, STARTUP, VARIABLES, make_model, python, searching
-from tests.conftest import ROOT
+from tests.backbone.vllm_cpu.server import MODEL, STARTUP
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1_500)]
 
 EPISODES = 6
 CANARY = "sk-canary-of-another-service"
-
-
-@pytest.fixture
-def model(shared: Path, tmp_path: Path) -> Path:
-    texts = sorted((shared / "data/treasury/documents").glob("*.txt"), key=lambda path: path.stat().st_size)
-    prompts = sorted((ROOT / "pipeline/harness/prompts").glob("*.j2"))
-    return make_model(tmp_path / "model", [*prompts, *texts[:3]])
-
-
-def options(folder: Path, model: Path) -> Path:
-    """Write the options `backbone=tiny` and `serving=tiny`, as a user would."""
-    backbone = {
-        "defaults": ["custom", "_self_"],
-        "name": "tiny",
-        "model": MODEL,
-        "max_tokens": 1_024,
-        "sampling": {"temperature": 1.0, "extra": searching(model)},
-        "server": {"weights": str(model), "tool_call_parser": "hermes"},
-        "traffic": {"metrics_interval": 1.0},
-    }
-    serving = RayServeConfig(
-        python=str(python()),
-        gpus=0,
-        cpus=0.1,
-        max_model_len=32_768,
-        flags=dict(FLAGS),
-        # The hook has every worker import what one of them needs.
-        env=VARIABLES | {"RAYLLM_ENABLE_WORKER_PROCESS_SETUP_HOOK": "0"},
-        startup_timeout=STARTUP,
-    )
-    for group, option in (
-        ("backbone", backbone),
-        ("serving", {"defaults": ["ray_serve", "_self_"], **asdict(serving)}),
-    ):
-        (folder / group).mkdir(parents=True)
-        OmegaConf.save(OmegaConf.create(option), folder / group / "tiny.yaml")
-    return folder
 
 
 def evaluate(conf: Path, root: Path) -> subprocess.Popen[str]:
