@@ -20,6 +20,7 @@ from typing import IO
 
 import numpy as np
 
+from pipeline.corpus.refused import HEAD, kind, told
 from pipeline.errors import CorpusError
 
 BLOCK = 1_024
@@ -125,20 +126,28 @@ def _opened(file: File) -> Iterator[IO[bytes]]:
 
 
 def load(files: Sequence[File], progress: Progress) -> dict[str, np.ndarray]:
-    """Read the files; return the arrays of `Documents`. Raises `CorpusError` for a file that is not UTF-8."""
+    """Read the files; return the arrays of `Documents`. Raises `CorpusError`, naming all that are no text."""
     sizes = [file.path.stat().st_size for file in files]
     text = np.empty(sum(sizes), np.uint8)
     starts = np.zeros(len(files) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     blocks: list[np.ndarray] = []
     lengths = np.zeros(len(files), np.int64)
+    problems: list[str] = []
     for number, file in enumerate(files):
         progress("read", int(starts[number]), len(text))
         piece = text[starts[number] : starts[number + 1]]
         _read_into(file, piece)
-        _check_utf8(file, piece)
+        if fault := _fault(piece):
+            source = file.path.resolve() if file.path.is_symlink() else file.path  # of a mirror's link
+            problems.append(f"{str(source)!r}: {kind(file.id, piece[:HEAD].tobytes()) or fault}")
+            continue
         lengths[number], offsets = _offsets(piece)
         blocks.append(offsets + starts[number])
+    if problems:
+        raise CorpusError(
+            f"documents that are not text; convert them, or take them out of the folder:\n{told(problems)}"
+        )
     block_starts = np.zeros(len(files) + 1, np.int64)
     np.cumsum([len(offsets) for offsets in blocks], out=block_starts[1:])
     ids = [file.id.encode() for file in files]
@@ -169,7 +178,8 @@ def _read_into(file: File, piece: np.ndarray) -> None:
         )
 
 
-def _check_utf8(file: File, piece: np.ndarray) -> None:
+def _fault(piece: np.ndarray) -> str | None:
+    """Return what keeps a file from being read as UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(piece), _CHUNK):
@@ -179,10 +189,8 @@ def _check_utf8(file: File, piece: np.ndarray) -> None:
         try:
             piece.tobytes().decode()
         except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"document {str(file.path)!r} is not UTF-8 at byte {error.start} ({error.reason}):"
-                " convert it, or take it out of the folder"
-            ) from error
+            return f"not UTF-8 at byte {error.start} ({error.reason}): save it as UTF-8"
+    return None
 
 
 def _offsets(piece: np.ndarray) -> tuple[int, np.ndarray]:

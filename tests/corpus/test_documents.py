@@ -87,8 +87,43 @@ def test_a_corpus_of_empty_files_or_blanks_can_be_searched(make: Make) -> None:
     ("content", "byte"), [(b"ab\xffc", 2), (b"x" * 5_000_000 + b"\xc3(", 5_000_000), (b"\xe2\x82", 0)]
 )
 def test_text_that_is_not_utf8_is_named_with_its_byte(make: Make, content: bytes, byte: int) -> None:
-    with pytest.raises(CorpusError, match=rf"bad\.txt' is not UTF-8 at byte {byte} "):
+    with pytest.raises(CorpusError, match=rf"bad\.txt': not UTF-8 at byte {byte} \(.*\): save it as UTF-8"):
         make({"good.txt": "x", "bad.txt": content})
+
+
+def test_all_files_that_are_no_text_are_named_by_what_they_are(make: Make) -> None:
+    refused = {
+        "a.docx": b"PK\x03\x04\xff",
+        "b.XLSX": b"PK\x03\x04\xff",
+        "sub/c.png": b"\x89PNG\r\n",
+        "d.zip": b"PK\x03\x04\xff",
+        "e": b"%PDF-1.7\n\xff",
+        "f.txt": b"\xff\xfeT\x00",
+        "g.dat": b"\x80",
+    }
+    with pytest.raises(CorpusError) as said:
+        make({"good.txt": "x", "notes.doc": "text by another name", **refused})
+    lines = str(said.value).splitlines()
+    assert lines[0] == "documents that are not text; convert them, or take them out of the folder:"
+    found = {name: line for name in refused for line in lines[1:] if f"{name}'" in line}
+    assert [found[name].partition("': ")[2] for name in refused] == [
+        "Word file: not supported; save it as PDF, HTML or text",
+        "spreadsheet: not supported; save its sheets as HTML or CSV",
+        "image: not supported; make text of it first (OCR)",
+        "archive: not supported; unpack it",
+        "PDF file by another name: let its name end in .pdf",
+        "text in UTF-16: not supported; save it as UTF-8",
+        "not UTF-8 at byte 0 (invalid start byte): save it as UTF-8",
+    ]
+    assert len(lines) == 1 + len(refused)
+
+
+def test_of_many_files_that_are_no_text_the_first_and_their_number_are_told(make: Make) -> None:
+    with pytest.raises(CorpusError) as said:
+        make({f"{number:02}.docx": b"\xff" for number in range(13)})
+    lines = str(said.value).splitlines()
+    assert "00.docx" in lines[1] and "09.docx" in lines[10]
+    assert lines[11:] == ["… and 3 more"]
 
 
 def test_a_missing_or_empty_folder_is_an_error(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from pipeline.benchmarks.hub import Obtained, obtain
 from pipeline.benchmarks.officeqa.config import OfficeQAConfig, Rendering
 from pipeline.corpus.conversion import readable
-from pipeline.corpus.conversion.pool import each, told
+from pipeline.corpus.conversion.pool import each
 from pipeline.corpus.documents import File, digest, scan
+from pipeline.corpus.refused import told
 from pipeline.errors import BenchmarkError
 from pipeline.paths import cache_dir, made_once
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from pipeline.corpus.conversion.pool import each, told
+from pipeline.corpus.conversion.pool import each
 from pipeline.corpus.documents import File, Progress, scan
+from pipeline.corpus.refused import told
 from pipeline.errors import CorpusError
 from pipeline.paths import made_once
 

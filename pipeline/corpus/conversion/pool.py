@@ -11,9 +11,6 @@ from typing import TypeVar
 FEW = 8
 """So many files are not worth processes of their own: to start one takes as long as to convert some."""
 
-TOLD = 10
-"""So many problems are told of."""
-
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
@@ -26,9 +23,3 @@ def each(function: Callable[[_Job], _Result], jobs: Sequence[_Job]) -> Iterator[
     workers = min(os.cpu_count() or 1, len(jobs))
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(function, jobs)
-
-
-def told(problems: Sequence[str]) -> str:
-    """Return problems one a line, sorted, and how many there are more than are told of."""
-    more = [f"… and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
-    return "\n".join([*sorted(problems)[:TOLD], *more])

@@ -101,6 +101,13 @@ def test_all_files_that_cannot_be_converted_are_named(tmp_path: Path) -> None:
     ] * 4
 
 
+def test_a_file_that_is_no_text_is_named_where_it_lies_not_by_its_mirror(tmp_path: Path) -> None:
+    folder = write(tmp_path / "documents", {"a.html": "<p>A.</p>", "b.docx": b"PK\x03\x04\xff"})
+    mirrored = readable([folder], tmp_path / "cache")
+    with pytest.raises(CorpusError, match=rf"{folder / 'b.docx'}': Word file"):
+        build(mirrored, CorpusConfig(), None)
+
+
 def test_pages_without_text_are_warned_of_every_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
