@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -17,21 +19,40 @@ def cache_dir() -> Path:
 def made_once(folder: Path, make: Callable[[Path], object], whole: Callable[[Path], bool]) -> Path:
     """Return `folder`, made by `make` if it isn't `whole`: beside it first, then put in place by a rename.
 
-    Nobody sees it half made. Of processes that make it at once, the first to finish wins. Passes on what
-    `make` raises; `OSError` if the folder can't be put there.
+    Nobody sees it half made. Of processes that want it at once one makes it, and the others wait; what a
+    process left that was killed in the midst is removed. Passes on what `make` raises; `OSError` if the
+    folder can't be put there.
     """
     if whole(folder):
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:
-        made = Path(temporary) / "made"
-        make(made)
+    prefix = f".{folder.name}-"
+    with _locked(folder.with_name(f"{prefix}lock")):
         if whole(folder):
             return folder
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
+        for left in folder.parent.glob(f"{prefix}new-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{prefix}new-") as temporary:
+            made = Path(temporary) / "made"
+            make(made)
+            shutil.rmtree(folder, ignore_errors=True)
             made.rename(folder)
-        except OSError:
-            if not whole(folder):
-                raise
     return folder
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that ends with this process; a file system without locks goes without."""
+    while True:
+        file = path.open("w")
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                break
+        file.close()  # who held it has removed it meanwhile
+    with file:
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)

@@ -70,7 +70,7 @@ def test_texts_are_unpacked_once_and_again_where_a_file_is_missing(tmp_path: Pat
     path.unlink()
     assert official(tmp_path, PUBLISHED["documents"]) == first
     assert path.exists()
-    assert not list((tmp_path / "cache/aa_lcr").glob(".new-*"))
+    assert not list((tmp_path / "cache/aa_lcr").glob(".*-new-*"))
 
 
 def test_other_texts_are_unpacked_to_another_folder(tmp_path: Path) -> None:
