@@ -11,6 +11,9 @@ from pipeline.corpus.rows import Rows
 REACH = 24
 """A title stands at most so many lines above the first row."""
 
+GAP = 3
+"""So many blank lines set a table, with what stands above it, apart."""
+
 _TITLED = re.compile(r"(?:TABLE|Table)\s+[A-Z]*\s?[—–-]*\s?(?:[IVX]+\s?[-—–]\s?)?\d*[A-Za-z]?\s?[.,:—–-]")
 _UNIT = re.compile(
     r"[\[({].*?(?:dollars|percent|per cent|thousand|million|billion|source|basis|number|units|weight|fiscal)",
@@ -49,9 +52,11 @@ def above(lines: Lines, rows: Rows, line: int, floor: int) -> Heading | None:
     """
     lowest = max(floor, line - REACH)
     texts: dict[int, str] = {}
+    blanks = 0
     for at in range(line - 1, lowest - 1, -1):
         text = lines.text(at)
-        if _PAGE.fullmatch(text):
+        blanks = 0 if text else blanks + 1
+        if blanks == GAP or _PAGE.fullmatch(text):
             break
         texts[at] = text
         if _TITLED.match(text):
@@ -71,6 +76,11 @@ def above(lines: Lines, rows: Rows, line: int, floor: int) -> Heading | None:
 def is_title(text: str) -> bool:
     """Return whether a line begins with the word Table and a number or code."""
     return _TITLED.match(text) is not None
+
+
+def is_unit(text: str) -> bool:
+    """Return whether a line says, in brackets, in which unit a table is."""
+    return _UNIT.match(text) is not None
 
 
 def is_page(text: str) -> bool:
@@ -105,7 +115,7 @@ def _heading_lines(rows: Rows, texts: dict[int, str], below: int) -> list[int]:
     """Return up to three lines above line `below` that read like a heading."""
     found: list[int] = []
     at, blanks = below - 1, 0
-    while at in texts and len(found) < 3 and blanks < 3:
+    while at in texts and len(found) < 3 and blanks < GAP:
         text = texts[at]
         if text:
             paragraph = rows.prose[at] and (texts.get(at - 1, "") or texts.get(at + 1, ""))

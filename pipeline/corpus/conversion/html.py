@@ -1,4 +1,4 @@
-"""HTML as text: what a browser shows, with each table as a pipe table."""
+"""HTML as text: what a browser shows, with each table as a pipe table below its title."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from lxml.etree import ErrorTypes, ParserError
 from lxml.html import HtmlElement
 
 from pipeline.corpus.conversion.tables import Grid, grid, pipe_table, set_breaks
+from pipeline.corpus.conversion.titled import CAPTION, HEADING, TABLE, titled
 
 _GAP = re.compile(r"\n{3,}")
 _BLANKED = bytes(32 if byte < 32 and byte not in b"\t\n\r" else byte for byte in range(256))
 """Control characters as blanks: no element may hold them."""
 
 _DECLARED = re.compile(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LAYOUT = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption")
 
 
@@ -39,8 +41,11 @@ def _shown(root: HtmlElement) -> str:
     for table in reversed(tables):
         if table in outer or not _replace(table):
             _unwrap(table)
+    for heading in root.iter(*_HEADINGS):
+        _mark(heading)
     lines = Inscriptis(root, ParserConfig(css=CSS_PROFILES["strict"])).get_text().splitlines()
     text = _GAP.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()
+    text = "\n".join(titled(text.split("\n"))).strip()
     if not text:
         raise ValueError("the page shows no text")
     return f"{title}\n\n{text}\n" if title and title not in text else f"{text}\n"
@@ -71,7 +76,7 @@ def parsed(raw: bytes) -> HtmlElement:
 def _replace(table: HtmlElement) -> bool:
     """Put a table of data, as preformatted text, in its place; say whether it is one."""
     set_breaks(table)
-    caption = " ".join((table.findtext("caption") or "").split())
+    caption = " ".join("".join(each.text_content() for each in table.findall("caption")).split())
     try:
         cells = grid(table)
     except ValueError:
@@ -79,12 +84,20 @@ def _replace(table: HtmlElement) -> bool:
     header, body = _levelled(cells)
     if len(header) < 2 or not body:
         return False
-    text = pipe_table(header, body)
+    text = f"{TABLE}{pipe_table(header, body)}"
     preformatted = lxml.html.Element("pre")
-    preformatted.text = f"\n{caption}\n\n{text}\n" if caption else f"\n{text}\n"
+    preformatted.text = f"\n{CAPTION}{caption}\n\n{text}\n" if caption else f"\n{text}\n"
     preformatted.tail = table.tail
     table.getparent().replace(table, preformatted)
     return True
+
+
+def _mark(heading: HtmlElement) -> None:
+    """Mark a heading, on one line."""
+    for line_end in list(heading.iter("br")):
+        line_end.tail = f" {line_end.tail or ''}"
+        line_end.drop_tag()
+    heading.text = f"{HEADING}{heading.text or ''}"
 
 
 def _levelled(cells: Grid) -> tuple[list[str], list[list[str]]]:

@@ -49,6 +49,51 @@ def test_the_corpus_finds_the_table_with_title_and_header(make: Make) -> None:
     assert hit.table is not None and hit.table.title == "Table 1.—Outlays by Month"
 
 
+ROWS = "<tr><th>Month</th><th>Army</th></tr><tr><td>May</td><td>6,241</td></tr>"
+PLAIN = f"<table>{ROWS}</table>"
+CAPTIONED = f"<table><caption>Outlays <b>of the Army</b></caption>{ROWS}</table>"
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        (f"<h1>Report</h1>{CAPTIONED}", "Outlays of the Army"),
+        (f"<h1>Report</h1><p>The army spent more</p>{CAPTIONED}", "Outlays of the Army"),
+        (f"<h1>Report</h1><p>(In millions of dollars)</p>{CAPTIONED}", "Outlays of the Army"),
+        (f"<h1>Report</h1><h2>Army</h2>{PLAIN}", "Army"),
+        (f"<h1>Report</h1><div><h2>The<br>Army</h2></div><div>{PLAIN}</div>", "The Army"),
+        (f"<h2>Army</h2><p>Spent more</p><p>(In millions of dollars)</p>{PLAIN}", "Army"),
+        (f"<h2>Army</h2>{'<p>Spent more</p>' * 30}{PLAIN}", "Army"),
+        (f"<h2>Army</h2>{CAPTIONED}<p>Note</p>{PLAIN}<h2>Navy</h2>", "Army"),
+        (f"<h2>Army</h2><p>Table 3.—Outlays</p><p>(In millions of dollars)</p>{PLAIN}", "Table 3.—Outlays"),
+        (f"<p>The army spent more</p>{PLAIN}", "Month | Army"),
+        (f"<p>The army spent more</p><p>(In millions of dollars)</p>{PLAIN}", "Month | Army"),
+    ],
+)
+def test_a_table_is_titled_by_its_caption_or_the_nearest_heading_and_by_no_paragraph(
+    make: Make, page: str, title: str
+) -> None:
+    corpus: Corpus = make({"page.html": text_of(page.encode())})
+    tables = {hit.table.title for hit in corpus.search("may army", top_k=50).hits if hit.table}
+    assert tables - {"Outlays of the Army"} == {title} - {"Outlays of the Army"}
+    assert title in tables
+
+
+def test_a_title_stands_apart_and_above_the_unit(make: Make) -> None:
+    text = text_of(f"<h1>Report</h1><p>More.</p><p>(In millions of dollars)</p>{CAPTIONED}".encode())
+    assert text == (
+        "Report\n\nMore.\n\n\n\nOutlays of the Army\n\n(In millions of dollars)\n\n"
+        "| Month | Army |\n| --- | --- |\n| May | 6,241 |\n"
+    )
+    (hit,) = make({"page.html": text}).search("millions of dollars may", top_k=1).hits
+    assert hit.table is not None and hit.table.title == "Outlays of the Army"
+
+
+def test_a_heading_is_said_again_only_where_it_is_not_right_above_the_table() -> None:
+    assert text_of(f"<h2>Army</h2>{PLAIN}".encode()).count("Army\n") == 1
+    assert text_of(f"<h2>Army</h2><p>More.</p>{PLAIN}".encode()).startswith("Army\n\nMore.\n\n\n\nArmy\n\n|")
+
+
 @pytest.mark.parametrize(
     "raw",
     ["<p>Zölle £5</p>".encode(), '<meta charset="latin-1"><p>Zölle £5</p>'.encode("latin-1")],
