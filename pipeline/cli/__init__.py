@@ -1,8 +1,9 @@
 """The command line: `longharness VERB [overrides…]`.
 
 Every verb is a module here of its own name, imported only when it is called: a docstring (its help; examples
-after the first paragraph), `add_arguments(parser)` and `run(arguments) -> int`. Exit status: 0 done,
-1 something is owed or failed, 2 unusable input. Results go to stdout, progress and errors to stderr.
+after the first paragraph), `add_arguments(parser)`, `run(arguments) -> int` and, where the same command goes
+on after Ctrl-C, `RESUMED`, which says so. Exit status: 0 done, 1 something is owed or failed, 2 unusable
+input. Results go to stdout, progress and errors to stderr.
 """
 
 from __future__ import annotations
@@ -80,17 +81,32 @@ def unknown_verb(word: str) -> str:
     return f"there is no verb {word!r}; {hint}"
 
 
+def unknown_options(words: Sequence[str], known: argparse.ArgumentParser) -> str:
+    """Say which options there are not, and which ones were meant."""
+    from difflib import get_close_matches
+
+    options = [option for action in known._actions for option in action.option_strings]
+    close = [get_close_matches(word.partition("=")[0], options, n=1, cutoff=0.6) for word in words]
+    meant = dict.fromkeys(option for found in close for option in found)
+    hint = f"; did you mean {' '.join(meant)}?" if meant else ""
+    return f"unrecognized arguments: {' '.join(words)}{hint}"
+
+
 def call(verb: str, words: Sequence[str]) -> int:
     """Run one verb. Errors of the user's input are said in a line; `-v` adds where they came from."""
     module = import_module(f"pipeline.cli.{verb}")
-    arguments = parser(verb, module).parse_intermixed_args(words)
+    made = parser(verb, module)
+    arguments, unknown = made.parse_known_intermixed_args(words)
+    if unknown:
+        made.error(unknown_options(unknown, made))
     try:
         status: int = module.run(arguments)
         if sys.stdout:  # there is none where it was closed before we began
             sys.stdout.flush()
         return status
     except KeyboardInterrupt:
-        print(f"longharness {verb}: interrupted", file=sys.stderr)
+        resumed = getattr(module, "RESUMED", None)
+        print(f"longharness {verb}: interrupted" + (f"; {resumed}" if resumed else ""), file=sys.stderr)
         return OWED
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

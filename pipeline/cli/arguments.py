@@ -11,7 +11,11 @@ from typing import Any
 def add_overrides(parser: ArgumentParser, composed: bool = True) -> None:
     """Add `overrides`, `--config-dir` and, for a verb that composes a configuration, `--cfg job`."""
     parser.add_argument(
-        "overrides", nargs="*", metavar="KEY=VALUE", help="configuration, e.g. harness.budget.turns=20"
+        "overrides",
+        nargs="*",
+        default=[],  # with one, argparse does not call it required
+        metavar="KEY=VALUE",
+        help="configuration, e.g. harness.budget.turns=20",
     )
     add_config_dirs(parser)
     if composed:

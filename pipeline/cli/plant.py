@@ -15,9 +15,11 @@ which `longharness score` scores. Or it is another agent's transcript form: file
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +54,11 @@ def run(arguments: Namespace) -> int:
     from pipeline.benchmarks.ledgerqa.planted import Fault
 
     if not (arguments.dataset / MANIFEST).is_file():
+        made = str(unused(arguments.dataset))
+        commands = (["ledgerqa", made], ["plant", made, str(arguments.run)])
+        advice = ", then ".join(f"`{shlex.join(['longharness', *words])}`" for words in commands)
         raise BenchmarkError(
-            f"{arguments.dataset} is no LedgerQA dataset (it has no {MANIFEST}): "
-            f"make one with `longharness ledgerqa {arguments.dataset}`"
+            f"{arguments.dataset} is no LedgerQA dataset (it has no {MANIFEST}): make one with {advice}"
         )
     faults = chosen("--faults", arguments.faults, [fault.value for fault in Fault])
     named = chosen("--arms", arguments.arms, (*ARMS, *(f"{v}+{m}" for v in VARIANTS for m in MODES)))
@@ -66,6 +70,16 @@ def run(arguments: Namespace) -> int:
     spec, wanted = run_spec(arguments, arms), [Fault(name) for name in faults]
     show(write(spec, arguments.dataset, arguments.seed, arms, forms, wanted), arguments)
     return 0
+
+
+def unused(folder: Path) -> Path:
+    """Return `folder` if a dataset can be made there, else another one where it can."""
+    others = (Path(f"data/ledgerqa-{number}") for number in count(2))
+    return next(
+        path
+        for path in chain((folder, Path("data/ledgerqa")), others)
+        if not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    )
 
 
 def chosen(option: str, given: str | None, known: Sequence[str]) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,23 @@ def test_a_name_that_is_none_is_refused_before_anything_is_written(
 def test_a_folder_that_is_no_dataset_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plant", str(tmp_path), str(tmp_path / "run")]) == 2
     assert "is no LedgerQA dataset (it has no manifest.json)" in capsys.readouterr().err
+
+
+def test_the_dataset_that_it_advises_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for taken in ("docs", "data/ledgerqa"):
+        (tmp_path / taken).mkdir(parents=True)
+        (tmp_path / taken / "a.txt").write_text("mine")
+    assert main(["plant", "docs", "my run"]) == 2
+    make, then = re.findall(r"`longharness ([^`]+)`", capsys.readouterr().err)
+    assert (make, then) == ("ledgerqa data/ledgerqa-2", "plant data/ledgerqa-2 'my run'")
+    small = ["benchmark.tokens=60000", "benchmark.questions_per_kind=1"]
+    assert main([*shlex.split(make), *small]) == 0
+    assert main([*shlex.split(then), "--arms", "notes", "--limit", "1"]) == 0
+    assert main(["plant", "new", "other"]) == 2
+    assert "with `longharness ledgerqa new`, then `longharness plant new other`" in capsys.readouterr().err
 
 
 def test_a_folder_in_use_is_left_alone(

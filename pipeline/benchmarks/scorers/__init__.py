@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pipeline.benchmarks.tasks import Gold
@@ -80,11 +81,15 @@ _OFFERED_JUDGED = ("NAME", "VERSION", "METRIC", "messages", "verdict")
 
 
 def load_scorer(path: str) -> Scorer | JudgedScorer:
-    """Return the scorer at an import path. Raises `ConfigError` if there is none."""
+    """Return the scorer at an import path, or of ours by its name. Raises `ConfigError` if there is none."""
+    ours = sorted(found.name for found in iter_modules(__path__))
     try:
-        module = import_module(path)
+        module = import_module(f"{__name__}.{path}" if path in ours else path)
     except ModuleNotFoundError as error:
-        raise ConfigError(f"scorer {path!r}: there is no module {error.name!r} to import") from error
+        raise ConfigError(
+            f"scorer {path!r}: there is no module {error.name!r} to import; give an import path, or one of "
+            f"{', '.join(ours)}"
+        ) from error
     except ValueError as error:  # an empty path, or a relative one
         raise ConfigError(f"scorer {path!r} is no import path: write package.module") from error
     offered = _OFFERED_JUDGED if hasattr(module, "messages") else _OFFERED
