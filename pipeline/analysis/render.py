@@ -22,6 +22,8 @@ MARK = "†"
 _EXPLANATION = (
     f"{MARK} {NOT_A_LANGUAGE_MODEL}: figures that show the wiring to work; no evidence about any method."
 )
+_NAMED = 10
+"""So many tasks a note names."""
 _TITLES = {"exact": "Exact %", "within_5%": "@5 %", "correct": "Correct %"}
 """Metrics of the official scorer that the first table shows."""
 _RETRIEVAL = f"{NAME} {VERSION}"
@@ -278,6 +280,9 @@ def _notes(summary: Summary) -> Iterator[str]:
         over = "all episodes: a planted run has no seeds, but those that tell its faults apart"
     yield f"Means over {over}; median turns; sums of tokens, as the server counts them."
     yield from _planted_notes(summary)
+    if changed := [f"{task} ({', '.join(columns)})" for task, columns in summary.regolded.items()]:
+        named = ", ".join([*changed[:_NAMED], *(["…"] if len(changed) > _NAMED else [])])
+        yield f"Gold that changed after the run began, and that scores are by: {named}."
     yield from _bill_notes(summary)
     if not all(arm.language_model for arm in summary.arms):
         yield _EXPLANATION

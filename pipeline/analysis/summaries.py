@@ -95,12 +95,14 @@ class Summary:
     """A run's arms, in the order in which they were added, and the labels of all scorers.
 
     `transcripts` are those of a planted run, by arm: episodes that are no part of it. None for other runs.
+    `regolded` are the tasks whose gold changed after the run began, with what of it changed.
     """
 
     run: str
     scorers: tuple[str, ...]
     arms: tuple[ArmSummary, ...]
     transcripts: Mapping[str, int] | None = None
+    regolded: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ def summary(folder: Path) -> Summary:
     episodes = _episodes(folder, scores, known.faults if known else {})
     arms = [_arm(name, arm, episodes[name], labels) for name, arm in record["arms"].items()]
     transcripts = known.transcripts if known else None
-    return Summary(record["name"], tuple(sorted(labels)), tuple(arms), transcripts)
+    regolded = {row["task_id"]: row["columns"] for row in record.get("regolded", ())}
+    return Summary(record["name"], tuple(sorted(labels)), tuple(arms), transcripts, regolded)
 
 
 def label(score: Mapping[str, Any]) -> str:

@@ -6,7 +6,8 @@ examples:
   longharness evaluate experiment=quickstart --dry-run
 
 The same command again does what is owed and nothing else; run=NAME with one more seed or arm extends that
-run. Ctrl-C stops it: what was recorded is kept. Exit status 1: an episode is owed or its replay differs, a
+run. Ctrl-C stops it: what was recorded is kept. --dry-run makes every check that a run makes before it starts
+anything, and says what is done, owed and new. Exit status 1: an episode is owed or its replay differs, a
 scorer failed, or more answers than judge.max_unscored allows (a share, 0.05) got no score.
 """
 
@@ -15,13 +16,21 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.cli.arguments import add_json, add_overrides, print_config, print_json
+from pipeline.errors import RunError
 
 if TYPE_CHECKING:
+    from pipeline.runs.library import Library
+    from pipeline.runs.plan import Plan
     from pipeline.runs.run import RunResult
     from pipeline.runs.spec import RunSpec
+    from pipeline.runs.standing import Standing
+
+RESUMED = "what was recorded is kept: the same command again goes on there"
+"""What is said after Ctrl-C."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,15 +57,21 @@ def evaluate(spec: RunSpec, json: bool) -> int:
     """Run what is owed of `spec`, score the run and print its summary; 1 if something is owed or failed."""
     from pipeline.analysis import as_json, check_judge, score, screen, summary, write
     from pipeline.cli import score as scoring
+    from pipeline.cli.beginning import beginning
     from pipeline.cli.progress import StageProgress
     from pipeline.runs.folder import RunFolder
     from pipeline.runs.lease import Lease
-    from pipeline.runs.progress import Progress, shown
+    from pipeline.runs.progress import Progress, beside, shown
     from pipeline.runs.run import run as run_spec
 
     check_judge(spec.judge)
     with shown(Progress()) as progress:
-        result = run_spec(spec, progress)
+
+        def begun(plan: Plan, found: Standing) -> None:
+            for line in beginning(str(spec.root / spec.name), plan, found, spec.judge):
+                progress.say(f"longharness evaluate: {line}")
+
+        result = run_spec(spec, progress, begun)
     with Lease(RunFolder(result.folder)):
         with StageProgress() as stages:
             scored = score(result.folder, judge=spec.judge, shown=stages)
@@ -68,44 +83,69 @@ def evaluate(spec: RunSpec, json: bool) -> int:
         from rich.console import Console
 
         Console().print(screen(found))
-        print(f"{result.folder}: tables, results and journal")
-    for note in (*_notes(result), *scoring.notes(scored, spec.judge.max_unscored)):
+        done = f"{result.finished} of {result.total} episodes done{beside(result.earlier)}"
+        print(f"{result.folder}: {done}; tables, results and journal")
+    for note in (*_notes(result), *scoring.notes(scored, spec.judge.max_unscored, result.folder)):
         print(f"longharness evaluate: {note}", file=sys.stderr)
     return 1 if scored.errors or scored.lacking(spec.judge.max_unscored) or not result.complete else 0
 
 
 def dry_run(spec: RunSpec, json: bool) -> int:
-    """Print what `spec` would run: per arm, its episodes, and what they may and are expected to spend."""
-    from pipeline.cli.forecast import forecast, lines
+    """Check all that a run checks; print what it would run: per arm, its episodes and what they may spend."""
+    from pipeline.analysis import check_judge
+    from pipeline.cli.beginning import beginning, by_state, states
+    from pipeline.cli.forecast import lines
     from pipeline.runs.library import Library
-    from pipeline.runs.progress import Progress, shown
-    from pipeline.runs.run import plan_run
+    from pipeline.runs.progress import Progress, beside, shown
+    from pipeline.runs.run import look
 
+    check_judge(spec.judge)
+    run = str(spec.root / spec.name)
     with shown(Progress()) as progress:
         library = Library(progress)
-        plan = plan_run(spec, library)
+        plan, found = look(spec, library)
         progress.stage = "planned"
-    facts: list[dict[str, Any]] = []
-    for name, arm in plan.arms.items():
-        episodes = len(arm.tasks) * len(spec.seeds)
-        facts.append(
-            {
-                "arm": name,
-                "tasks": len(arm.tasks),
-                "seeds": len(spec.seeds),
-                "episodes": episodes,
-                "documents": sum(library.documents[corpus] for corpus in set(arm.record["corpora"].values())),
-                **forecast(arm, episodes, spec.root),
-            }
-        )
+    arms, total = list(_arms(spec, plan, found, library)), found.total
     if json:
-        print_json({"run": str(spec.root / spec.name), "arms": facts})
-        return 0
-    print(f"{spec.root / spec.name}: {plan.episodes.num_rows} episodes")
-    for fact in facts:
-        for line in lines(fact):
-            print(line)
+        gold = [asdict(task) for task in found.regolded]
+        state = {**by_state(total), "earlier": found.earlier, "regolded": gold, "judged": found.judged}
+        print_json({"run": run, "episodes": total.planned, **state, "arms": arms})
+    else:
+        print(f"{run}: {total.planned:,} episodes: {states(total)}{beside(found.earlier)}")
+        for arm in arms:
+            for line in lines(arm):
+                print(line)
+    _, *notes = beginning(run, plan, found, spec.judge)
+    for note in (*notes, *_held(spec)):
+        print(f"longharness evaluate: {note}", file=sys.stderr)
     return 0
+
+
+def _arms(spec: RunSpec, plan: Plan, found: Standing, library: Library) -> Iterator[dict[str, Any]]:
+    from pipeline.cli.beginning import by_state
+    from pipeline.cli.forecast import forecast
+
+    for name, arm in plan.arms.items():
+        counts = found.arms[name]
+        yield {
+            "arm": name,
+            "tasks": len(arm.tasks),
+            "seeds": len(spec.seeds),
+            "episodes": counts.planned,
+            **by_state(counts),
+            "documents": sum(library.documents[corpus] for corpus in set(arm.record["corpora"].values())),
+            **forecast(arm, counts.planned, spec.root),
+        }
+
+
+def _held(spec: RunSpec) -> Iterator[str]:
+    from pipeline.runs.folder import RunFolder
+    from pipeline.runs.lease import refuse_if_held
+
+    try:
+        refuse_if_held(RunFolder(spec.root / spec.name))
+    except RunError as error:
+        yield f"a run would be refused now: {error}"
 
 
 def _notes(result: RunResult) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 examples:
   longharness score NAME                        by the scorers of its benchmark
-  longharness score NAME --scorer pipeline.benchmarks.scorers.officeqa_strict
+  longharness score NAME --scorer officeqa_strict
   longharness score NAME judge=endpoint judge.model=MODEL 'judge.urls=[http://HOST:8000/v1]'
-  longharness score --answers FILE.jsonl --scorer pipeline.benchmarks.scorers.answer
+  longharness score --answers FILE.jsonl --scorer answer
 
 Another scorer, version, parameter or judge adds its scores and leaves the others; the same replaces its own.
 A judge is asked only what it was not asked before; Ctrl-C keeps what it said. By default it is the one of the
@@ -19,9 +19,10 @@ Exit status 1: episodes are owed, a scorer failed, or more answers than judge.ma
 
 from __future__ import annotations
 
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,9 @@ from pipeline.errors import UnusableInput
 if TYPE_CHECKING:
     from pipeline.analysis import Scored
 
-OFFICEQA = "pipeline.benchmarks.scorers.officeqa"
+OFFICEQA = "officeqa"
+RESUMED = "what a judge said is kept: the same command again asks for the rest"
+"""What is said after Ctrl-C."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,13 +45,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--scorer",
         action="append",
         default=[],
-        metavar="MODULE",
-        help=f"import path of a scorer (repeat it for several); with --answers, one ({OFFICEQA})",
+        metavar="SCORER",
+        help="one of ours by its name, or any by its import path (repeat it for several); "
+        f"with --answers, one ({OFFICEQA})",
     )
     parser.add_argument("words", nargs="*", metavar="RUN", help="a run's folder, or its name under outputs/")
     add_config_dirs(parser)
     add_json(parser)
-    parser.usage = "longharness score [-h] [-v] [--scorer MODULE] [--json] (RUN | --answers FILE) [judge=…]"
+    parser.usage = "longharness score [-h] [-v] [--scorer SCORER] [--json] (RUN | --answers FILE) [judge=…]"
 
 
 def run(arguments: Namespace) -> int:
@@ -66,6 +70,7 @@ def score_answers(overrides: list[str], arguments: Namespace) -> int:
     """Print every line with its score; 1 if too many have none."""
     from pipeline.analysis import judge_lines, score_lines
     from pipeline.benchmarks.scorers import is_judged, load_scorer
+    from pipeline.cli.beginning import JUDGE
     from pipeline.config import compose_judge
 
     if len(arguments.scorer) > 1:
@@ -77,9 +82,7 @@ def score_answers(overrides: list[str], arguments: Namespace) -> int:
             print_json(line)
         return 0
     if judge.model is None:
-        raise UnusableInput(
-            f"scorer {scorer.NAME} needs a judge: judge=endpoint judge.model=… judge.urls=[…]"
-        )
+        raise UnusableInput(f"scorer {scorer.NAME} needs a judge: {JUDGE}")
     lines = judge_lines(arguments.answers, scorer, judge)
     for line in lines:
         print_json(line)
@@ -106,13 +109,16 @@ def score_run(folder: Path, overrides: list[str], arguments: Namespace) -> int:
         from rich.console import Console
 
         Console().print(screen(found))
-    for note in notes(scored, judge.max_unscored):
+    for note in notes(scored, judge.max_unscored, folder, arguments.scorer):
         print(f"longharness score: {note}", file=sys.stderr)
     return 1 if scored.owed or scored.errors or scored.lacking(judge.max_unscored) else 0
 
 
-def notes(scored: Scored, max_unscored: float) -> Iterator[str]:
-    """Yield what a user should know of a run's scores, and what to do."""
+def notes(scored: Scored, max_unscored: float, folder: Path, scorers: Sequence[str] = ()) -> Iterator[str]:
+    """Yield what a user should know of the scores of the run in `folder`, and what to do.
+
+    `scorers` are those that were named; without any, it was scored by its benchmark's.
+    """
     for tally in scored.scorers:
         if tally.errors:
             yield f"{tally.scorer} failed on {tally.errors} of {tally.episodes} episodes, which count as 0"
@@ -121,8 +127,10 @@ def notes(scored: Scored, max_unscored: float) -> Iterator[str]:
             yield from (f"  {count} × {reason}" for reason, count in list(tally.reasons.items())[:5])
     if scored.lacking(max_unscored):
         from pipeline.analysis.verdicts import NO_JUDGE
+        from pipeline.cli.beginning import JUDGE
 
         if any(NO_JUDGE in tally.reasons for tally in scored.scorers):
-            yield "name a judge: score RUN judge=endpoint judge.model=… judge.urls=[http://HOST:8000/v1]"
+            named = [word for scorer in scorers for word in ("--scorer", scorer)]
+            yield f"name a judge: {shlex.join(['longharness', 'score', str(folder), *named])} {JUDGE}"
         else:
             yield "the same command again asks for what is missing, and for nothing else"

@@ -250,7 +250,7 @@ class Driver:
             self._on_lost(work, error)
         finally:
             done = ended is not None and ended.attempt.finished
-            self._progress.episode_stopped(episode, ended.usage if ended else Usage(), done)
+            self._progress.episode_stopped(work.planned, ended.usage if ended else Usage(), done)
         if ended is None:
             return
         if ended.attempt.finished:
@@ -295,7 +295,7 @@ class Driver:
     def _owe(self, work: Work, reason: str) -> None:
         log.warning("episode %s is owed: %s", work.planned["episode_id"], reason)
         self.tally.owed[reason] += 1
-        self._progress.owed += 1
+        self._progress.episode_owed(work.planned["arm"])
         self._let_go(work.planned["corpus"])
 
     def _is_down(self, arm: str) -> bool:

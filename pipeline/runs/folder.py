@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -93,13 +94,32 @@ class RunFolder:
     def create(self) -> None:
         """Make the folder and those of its parts that others write into. Raises `RunError` if that fails."""
         try:
-            for folder in (self.journal, self.tables, self.results, self.logs):
+            for folder in self._made:
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(
-                f"the run's folder {self.path} can't be made or written to ({error.strerror}): "
-                "choose another with root=… or run=…"
-            ) from error
+            raise self._unwritable(error) from error
+
+    def check(self) -> None:
+        """Raise the `RunError` that `create` would, as far as can be told without writing."""
+        try:
+            for folder in self._made:
+                there = next(path for path in (folder, *folder.parents) if path.exists())
+                if not there.is_dir():
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+                if not os.access(there, os.W_OK | os.X_OK):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    @property
+    def _made(self) -> tuple[Path, ...]:
+        return self.journal, self.tables, self.results, self.logs
+
+    def _unwritable(self, error: OSError) -> RunError:
+        return RunError(
+            f"the run's folder {self.path} can't be made or written to ({error.strerror}): "
+            "choose another with root=… or run=…"
+        )
 
     def read_record(self) -> dict[str, Any]:
         """Return `run.json`.

@@ -11,15 +11,15 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
+from pipeline.benchmarks.scorers import is_judged, load_scorer
 from pipeline.benchmarks.tasks import Benchmark, CorpusSource, Task
 from pipeline.corpus import Corpus
 from pipeline.corpus.config import CorpusConfig
-from pipeline.errors import ConfigError, RunError
+from pipeline.errors import ConfigError
 from pipeline.plugins import locate
 from pipeline.protocols import AnswerFormat, Harness, TaskView
 from pipeline.runs import tables
 from pipeline.runs.config import TasksConfig
-from pipeline.runs.folder import RunFolder, write_json
 from pipeline.runs.freeze import frozen, plain
 from pipeline.runs.spec import ArmSpec, RunSpec
 
@@ -31,11 +31,12 @@ OpenCorpus = Callable[[CorpusSource, CorpusConfig], Corpus]
 
 @dataclass(frozen=True)
 class PlannedArm:
-    """An arm with its tasks, and what is recorded of it in `run.json`."""
+    """An arm with its tasks, what is recorded of it in `run.json`, and its scorers that need a judge."""
 
     spec: ArmSpec
     tasks: tuple[Task, ...]
     record: Mapping[str, Any]
+    judged: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Plan:
 def make_plan(spec: RunSpec, open_corpus: OpenCorpus) -> Plan:
     """Plan the run: load the benchmarks, select tasks, open the corpora that they need.
 
-    Raises `ConfigError` for an unknown task or field, and for two arms that are one and the same.
+    Raises `ConfigError` for an unknown task, field or scorer, and for two arms that are one and the same.
     """
     benchmarks: dict[bytes, Benchmark] = {}
     arms: dict[str, PlannedArm] = {}
@@ -105,37 +106,13 @@ def task_view(row: Mapping[str, Any]) -> TaskView:
     return TaskView(row["task_id"], row["question"], AnswerFormat(**orjson.loads(row["answer_format"])))
 
 
-def store(folder: RunFolder, plan: Plan, record: dict[str, Any]) -> None:
-    """Merge `plan` into the run's folder, whose `run.json` was `record`: earlier episodes and arms stay.
-
-    Raises `RunError` if an arm of the same name was another one, or a task was; it says what changed.
-    """
-    for name, arm in plan.arms.items():
-        if name in record["arms"]:
-            _check_unchanged(name, record["arms"][name], arm.record)
-    episodes = (
-        _merge(tables.read_plan(folder.path), plan.episodes, ["episode_id"])
-        if folder.plan.exists()
-        else plan.episodes
-    )
-    _check_one_task_each(episodes)
-    gold = (
-        _merge(plan.gold, tables.read_gold(folder.path), ["benchmark", "task_id"])
-        if folder.gold.exists()
-        else plan.gold
-    )
-    arms = {name: _merge_arm(record["arms"].get(name, {}), arm.record) for name, arm in plan.arms.items()}
-    write_json(folder.record, record | {"arms": record["arms"] | arms})  # first: no plan without its record
-    tables.write_file(folder.plan, episodes)
-    tables.write_file(folder.gold, gold)
-
-
 def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> PlannedArm:
     tasks = select(benchmark.tasks, arm.tasks)
     fingerprints = {
         corpus: open_corpus(benchmark.corpora[corpus], arm.corpus).fingerprint
         for corpus in dict.fromkeys(task.corpus for task in tasks)
     }
+    scorers = [load_scorer(path) for path in benchmark.scorers]
     harness: Harness = locate(arm.harness._target_)(arm.harness)
     backbone = plain(arm.backbone)
     identity = {
@@ -159,7 +136,7 @@ def _plan_arm(arm: ArmSpec, benchmark: Benchmark, open_corpus: OpenCorpus) -> Pl
         "price": backbone["price"],
         "rates": backbone["rates"],
     }
-    return PlannedArm(arm, tasks, record)
+    return PlannedArm(arm, tasks, record, tuple(scorer.NAME for scorer in scorers if is_judged(scorer)))
 
 
 def _episodes(arm: PlannedArm, seeds: Sequence[int]) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -228,57 +205,6 @@ def _check_distinct(rows: Sequence[Mapping[str, Any]]) -> None:
                 f"{row['task_id']!r}, seed {row['seed']}): drop one, or name a repeated seed once"
             )
         arms[row["episode_id"]] = row["arm"]
-
-
-def _check_unchanged(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Refuse an arm whose episodes would not be comparable to those that are there."""
-    kept = ("harness", "backbone", "benchmark", "prompt_sha256")
-    before = dict(_leaves({key: old[key] for key in kept}))
-    after = dict(_leaves({key: new[key] for key in kept}))
-    shared = old["corpora"].keys() & new["corpora"].keys()
-    before |= {f"corpora.{corpus}": old["corpora"][corpus] for corpus in shared}
-    after |= {f"corpora.{corpus}": new["corpora"][corpus] for corpus in shared}
-    changes = [
-        f"{key}: {before.get(key)} → {after.get(key)}"
-        for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key)
-    ]
-    if changes:
-        raise RunError(
-            f"arm {name!r} of this run was another one; changed: {'; '.join(changes)}. "
-            "Give the arm another name, or start a new run"
-        )
-
-
-def _check_one_task_each(episodes: pa.Table) -> None:
-    """Refuse a second episode of the same arm, task and seed: the task itself has changed."""
-    keys = ["arm", "benchmark", "task_id", "seed"]
-    counts = episodes.select(keys).group_by(keys).aggregate([([], "count_all")])
-    for row in counts.to_pylist():
-        if row["count_all"] > 1:
-            raise RunError(
-                f"task {row['task_id']!r} of arm {row['arm']!r} has changed since this run began: "
-                "its question, answer format or corpus differs. Start a new run"
-            )
-
-
-def _merge(first: pa.Table, second: pa.Table, keys: list[str]) -> pa.Table:
-    """Return `first` and those rows of `second` whose keys it has not."""
-    known = set(zip(*(first[key].to_pylist() for key in keys), strict=True))
-    new = [key not in known for key in zip(*(second[key].to_pylist() for key in keys), strict=True)]
-    return pa.concat_tables([first, second.filter(pa.array(new, pa.bool_()))])
-
-
-def _merge_arm(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    return {**new, "corpora": {**old.get("corpora", {}), **new["corpora"]}}
-
-
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(item, f"{path}.{key}" if path else str(key))
-    else:
-        yield path, value
 
 
 def _nearest(name: str, known: Any) -> str:

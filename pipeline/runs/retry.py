@@ -7,9 +7,9 @@ what a crash in between left undone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 from pipeline.errors import ConfigError
 from pipeline.protocols import Status
@@ -28,26 +28,33 @@ def check_statuses(statuses: Sequence[str]) -> None:
             raise ConfigError(f"tasks.retry_status: {status!r} is none of {', '.join(known)}")
 
 
-def retried(folder: RunFolder, plan: Plan) -> list[Attempt]:
-    """Retire the attempts of planned episodes that ended as the plan has them retried; return all attempts.
+def to_retry(plan: Plan, accepted: Mapping[str, Attempt]) -> set[str]:
+    """Return the planned episodes whose `accepted` attempt ended as their arm has them retried."""
+    statuses = {name: set(arm.spec.tasks.retry_status) for name, arm in plan.arms.items()}
+    if not any(statuses.values()):
+        return set()
+    return {
+        row["episode_id"]
+        for row in plan.rows()
+        if (known := accepted.get(row["episode_id"])) is not None and known.status in statuses[row["arm"]]
+    }
+
+
+def retried(folder: RunFolder, plan: Plan, attempts: list[Attempt]) -> list[Attempt]:
+    """Retire those of all `attempts` that the plan has retried; return them all.
 
     All finished attempts of such an episode are retired, so that none is chosen by how it ended.
     """
-    attempts = journal.scan(folder.journal)
-    accepted = accepted_attempts(folder.path, attempts)
-    statuses = {name: set(arm.spec.tasks.retry_status) for name, arm in plan.arms.items()}
-    again: set[str] = set()
-    if any(statuses.values()):
-        for row in plan.rows():
-            known = accepted.get(row["episode_id"])
-            if known is not None and known.status in statuses[row["arm"]]:
-                again.add(row["episode_id"])
+    again = to_retry(plan, accepted_attempts(folder.path, attempts))
     if again:
         journal.retire(folder.journal, [a for a in attempts if a.episode in again and a.finished])
         attempts = [replace(a, retired=True) if a.episode in again and a.finished else a for a in attempts]
-    retired = {(attempt.episode, attempt.attempt) for attempt in attempts if attempt.retired}
-    committed = committed_attempts(folder.path)
-    stale = [episode for episode, (number, _) in committed.items() if (episode, number) in retired]
-    if stale:
-        tables.drop_episodes(folder.path, stale)
+    if gone := stale(committed_attempts(folder.path), attempts):
+        tables.drop_episodes(folder.path, gone)
     return attempts
+
+
+def stale(committed: Mapping[str, Sequence[Any]], attempts: Sequence[Attempt]) -> set[str]:
+    """Return the `committed` episodes whose attempt in the tables is retired: a crash left them there."""
+    retired = {(attempt.episode, attempt.attempt) for attempt in attempts if attempt.retired}
+    return {episode for episode, (number, _) in committed.items() if (episode, number) in retired}

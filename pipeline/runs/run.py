@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from pipeline.backbone.serving import Endpoint
 from pipeline.errors import ConfigError, RunError
 from pipeline.plugins import locate
-from pipeline.runs import tables
+from pipeline.runs import journal, tables
 from pipeline.runs.actors import ArmRuntime
 from pipeline.runs.broadcast import Broadcast
 from pipeline.runs.cluster import connected
@@ -26,9 +26,11 @@ from pipeline.runs.compact import Finished
 from pipeline.runs.driver import Driver, Tally
 from pipeline.runs.folder import SCHEMA_VERSION, RunFolder, versions, write_atomically
 from pipeline.runs.freeze import plain
+from pipeline.runs.journal import Attempt
 from pipeline.runs.lease import Lease, refuse_if_held
 from pipeline.runs.library import Library
-from pipeline.runs.plan import Plan, make_plan, store
+from pipeline.runs.merging import Merged, merge, store
+from pipeline.runs.plan import Plan, make_plan
 from pipeline.runs.progress import Progress
 from pipeline.runs.queue import Queue, Work
 from pipeline.runs.replay import accepted_attempts, committed_attempts
@@ -36,6 +38,7 @@ from pipeline.runs.retry import check_statuses, retried
 from pipeline.runs.servers import record_servers
 from pipeline.runs.serving import recorded
 from pipeline.runs.spec import ArmSpec, RunSpec
+from pipeline.runs.standing import Standing, standing
 
 FLUSH_SECONDS = 20.0
 
@@ -45,7 +48,8 @@ class RunResult:
     """What became of the episodes that were asked for.
 
     `finished` of `total` are in the tables, `new` of them by this invocation. `owed` have no result yet, and
-    `reasons` says why, with how many each. `stopped`: the user interrupted the run.
+    `reasons` says why, with how many each. The run has `earlier` ones beside them, which this invocation
+    didn't ask for. `stopped`: the user interrupted the run.
     """
 
     folder: Path
@@ -53,6 +57,7 @@ class RunResult:
     finished: int
     new: int
     owed: int
+    earlier: int
     reasons: Mapping[str, int]
     mismatches: tuple[str, ...]
     stopped: bool
@@ -63,10 +68,15 @@ class RunResult:
         return self.finished == self.total
 
 
-def run(spec: RunSpec, progress: Progress | None = None) -> RunResult:
+def run(
+    spec: RunSpec,
+    progress: Progress | None = None,
+    begun: Callable[[Plan, Standing], None] = lambda plan, found: None,
+) -> RunResult:
     """Run what is owed of `spec`, and fill the tables of its folder.
 
-    Raises `UnusableInput` before anything was started (a bad config, benchmark, corpus or folder), and
+    `begun` is told of the plan, and how it stands, before anything is written or started. Raises
+    `UnusableInput` before anything was started (a bad config, benchmark, corpus or folder), and
     `BackboneUnavailable` or `ModelRequestFailed` if a backbone does not come up.
     """
     progress = progress or Progress()
@@ -76,9 +86,26 @@ def run(spec: RunSpec, progress: Progress | None = None) -> RunResult:
     plan = plan_run(spec, library)
     folder.create()
     with Lease(folder) as lease, _logged(folder):
-        store_run(folder, spec, plan, library)
+        merged = merge_run(folder, spec, plan, library)
+        attempts = journal.scan(folder.journal)
+        found = standing(folder, plan, merged, attempts)
+        begun(plan, found)
+        store_run(folder, spec, merged)
         tables.prune(folder.path)
-        return _Invocation(spec, folder, plan, library, lease, progress).result()
+        attempts = retried(folder, plan, attempts)
+        return _Invocation(spec, folder, plan, library, lease, progress, attempts, found.earlier).result()
+
+
+def look(spec: RunSpec, library: Library) -> tuple[Plan, Standing]:
+    """Return the plan of `spec` and how it stands, by every check that `run` makes before it starts anything.
+
+    Writes nothing in the run's folder, and needs no lease: another process may drive the run.
+    """
+    folder = RunFolder(spec.root / spec.name)
+    folder.check()
+    plan = plan_run(spec, library)
+    merged = merge_run(folder, spec, plan, library)
+    return plan, standing(folder, plan, merged, journal.scan(folder.journal))
 
 
 def plan_run(spec: RunSpec, library: Library) -> Plan:
@@ -91,7 +118,15 @@ class _Invocation:
     """One invocation of a run whose folder is ready."""
 
     def __init__(
-        self, spec: RunSpec, folder: RunFolder, plan: Plan, library: Library, lease: Lease, progress: Progress
+        self,
+        spec: RunSpec,
+        folder: RunFolder,
+        plan: Plan,
+        library: Library,
+        lease: Lease,
+        progress: Progress,
+        attempts: Sequence[Attempt],
+        earlier: int,
     ) -> None:
         self._spec = spec
         self._folder = folder
@@ -99,7 +134,7 @@ class _Invocation:
         self._library = library
         self._lease = lease
         self._progress = progress
-        attempts = retried(folder, plan)
+        self._earlier = earlier
         self._committed = committed_attempts(folder.path).keys()
         self._accepted = accepted_attempts(folder.path, attempts)
         self._last = Counter[str]()
@@ -110,7 +145,8 @@ class _Invocation:
         """Run what is owed and say what came of it."""
         total = self._plan.episodes.num_rows
         known = sum(1 for row in self._plan.rows() if row["episode_id"] in self._committed)
-        self._progress.planned(self._spec.name, total, total - sum(1 for _ in self._owed()))
+        left = Counter(work.planned["arm"] for work in self._owed())
+        self._progress.planned(self._spec.name, total, left, self._earlier)
         tally, stopped = Tally(), False
         if known < total:
             tally, stopped = self._run()
@@ -123,6 +159,7 @@ class _Invocation:
             finished=finished,
             new=tally.compacted,
             owed=total - finished - len(tally.mismatches),
+            earlier=self._earlier,
             reasons=dict(tally.owed),
             mismatches=tuple(tally.mismatches),
             stopped=stopped,
@@ -211,11 +248,11 @@ def _check(spec: RunSpec) -> None:
         raise ConfigError(f"actors.cpus is {actors.cpus}: give a positive number")
 
 
-def store_run(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> None:
-    """Merge the plan into the folder; a new one gets its `run.json`."""
+def merge_run(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) -> Merged:
+    """Merge the plan with the folder, and write nothing. Raises `RunError` if that holds another run."""
     if folder.record.exists():
         record = folder.read_record()
-    elif folder.plan.exists() or any(folder.journal.iterdir()):
+    elif folder.plan.exists() or (folder.journal.exists() and any(folder.journal.iterdir())):
         raise RunError(f"{folder.path} holds a run but no run.json: restore it, or choose another run name")
     else:
         record = {
@@ -226,7 +263,12 @@ def store_run(folder: RunFolder, spec: RunSpec, plan: Plan, library: Library) ->
             "corpora": {},
         }
     record |= {"corpora": record["corpora"] | library.records, "versions": versions()}
-    store(folder, plan, record)
+    return merge(folder, plan, record)
+
+
+def store_run(folder: RunFolder, spec: RunSpec, merged: Merged) -> None:
+    """Write the plan that was merged; a new folder gets its `run.json`."""
+    store(folder, merged)
     write_atomically(folder.config, OmegaConf.to_yaml(OmegaConf.create(dict(spec.config))).encode())
 
 

@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from pipeline.benchmarks.tasks import Benchmark
 from pipeline.cli import VERBS, main
 from tests.corpus.conversion.pdfs import pdf
 
@@ -54,6 +56,44 @@ def test_every_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixt
 def test_every_verb_refuses_an_option_that_it_lacks(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--no-such-option"]) == 2
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evaluate", "--dryrun"], "unrecognized arguments: --dryrun; did you mean --dry-run?"),
+        (["score", "a", "--scorers=x"], "unrecognized arguments: --scorers=x; did you mean --scorer?"),
+        (["status", "a", "--qqqq"], "unrecognized arguments: --qqqq"),
+        (["search", "--documents", "a"], "the following arguments are required: query"),
+        (["ledgerqa"], "the following arguments are required: folder"),
+    ],
+)
+def test_what_cannot_be_parsed_names_what_was_meant_or_is_missing(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err.endswith(f"error: {said}\n")
+
+
+@dataclass
+class WaitingConfig:
+    """A benchmark whose user loses patience while it is read."""
+
+    _target_: str = "tests.cli.test_main.interrupted"
+
+
+def interrupted(config: WaitingConfig) -> Benchmark:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "benchmark").mkdir()
+    (tmp_path / "benchmark" / "waiting.yaml").write_text("_target_: tests.cli.test_main.interrupted\n")
+    words = ["--config-dir", str(tmp_path), "benchmark=waiting", f"root={tmp_path}"]
+    assert main(["evaluate", *words]) == 1
+    assert capsys.readouterr().err.endswith(
+        "longharness evaluate: interrupted; what was recorded is kept: the same command again goes on there\n"
+    )
 
 
 def test_an_unknown_verb_is_named_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -76,13 +77,24 @@ def test_the_judge_of_the_runs_configuration_is_asked_and_overrides_change_it(fo
 
 
 def test_without_a_judge_it_says_what_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", str(folder), *JUDGED]) == 1
-    assert capsys.readouterr().err.splitlines() == [
-        "longharness score: equality left 2 of 2 episodes unscored:",
-        "longharness score:   2 × there is no judge",
-        "longharness score: name a judge: score RUN judge=endpoint judge.model=… "
-        "judge.urls=[http://HOST:8000/v1]",
-    ]
+    named = folder.rename(folder.with_name("it's mine"))
+    assert main(["score", str(named), *JUDGED]) == 1
+    first, second, advice = capsys.readouterr().err.splitlines()
+    assert first == "longharness score: equality left 2 of 2 episodes unscored:"
+    assert second == "longharness score:   2 × there is no judge"
+    command = advice.removeprefix("longharness score: name a judge: ")
+    with judge_server() as server:  # where the advice says that one is, in its user's place
+        command = command.replace("http://127.0.0.1:8000/v1", server.url).replace("MODEL", "m")
+        program, *words = shlex.split(command)
+        assert program == "longharness" and main(words) == 0
+    assert len(server.bodies) == 6 and scorers(named) == {"equality"}
+
+
+def test_a_scorer_of_ours_is_known_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", str(folder), "--scorer", "officeqa_strict", "--scorer", "answer"]) == 0
+    assert scorers(folder) == {"officeqa_strict", "answer"}
+    assert main(["score", str(folder), "--scorer", "officeqa_strikt"]) == 2
+    assert "give an import path, or one of answer, equality, longbench_v2, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("share", "status"), [("0.05", 1), ("0.49", 1), ("0.5", 0)])

@@ -75,7 +75,7 @@ def load(config: SampleConfig) -> Benchmark:
         for n in range(config.tasks)
     )
     corpora = {name: CorpusSource(name, (Path(config.folder) / name,)) for name in names}
-    return Benchmark("sample", tasks, corpora, ("tests.runs.sample",))
+    return Benchmark("sample", tasks, corpora, ("pipeline.benchmarks.scorers.answer",))
 
 
 def reply(messages: list[dict[str, str]]) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from pipeline.errors import ConfigError
 from pipeline.runs import journal, tables
 from pipeline.runs.config import TasksConfig
 from pipeline.runs.folder import RunFolder
+from pipeline.runs.library import Library
 from pipeline.runs.replay import replay_run
-from pipeline.runs.run import RunResult, run
+from pipeline.runs.run import RunResult, look, run
 from pipeline.runs.spec import ArmSpec
+from pipeline.runs.standing import Counts
 from tests.runs.sample import TURNS, Server, arm, spec
 
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -55,6 +57,8 @@ def test_episodes_that_failed_run_again_and_take_the_place_of_the_old(
 ) -> None:
     folder = failed_run(tmp_path, documents, server).folder
     before, untouched = lines(folder), [e for e in episodes(folder) if e["arm"] == "b"]
+    _, found = look(spec(tmp_path, [failing(documents, server, FAILED)]), Library())
+    assert found.total == Counts(done=0, owed=2, new=0, again=2)
     server.narrow = False
     result = again(tmp_path, documents, server, FAILED)
     assert (result.new, result.complete) == (2, True)

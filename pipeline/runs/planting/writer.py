@@ -28,7 +28,7 @@ from pipeline.runs.library import Library
 from pipeline.runs.plan import Plan, task_view
 from pipeline.runs.planting.episodes import FAULTS, Planted, Planting
 from pipeline.runs.planting.replies import Scripted, told
-from pipeline.runs.run import plan_run, store_run
+from pipeline.runs.run import merge_run, plan_run, store_run
 from pipeline.runs.schemas import PLANTED
 from pipeline.runs.spec import RunSpec
 
@@ -87,7 +87,8 @@ class _Writer:
     def write(self, arms: Sequence[str], forms: Sequence[str]) -> PlantedRun:
         """Write everything."""
         none = replace(self.plan, episodes=self.plan.episodes.slice(0, 0))
-        store_run(self.run, self.spec, none, self.library)  # first: no journal without its record
+        merged = merge_run(self.run, self.spec, none, self.library)
+        store_run(self.run, self.spec, merged)  # first: no journal without its record
         first = next(iter(self.plan.arms.values()))
         ((_, fingerprint),) = first.record["corpora"].items()
         corpus = self.library.get(fingerprint)
