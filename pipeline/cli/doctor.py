@@ -29,6 +29,8 @@ from pathlib import Path
 
 from pipeline.backbone.probing.findings import Finding
 from pipeline.cli.arguments import add_json, add_overrides, print_json
+from pipeline.corpus.conversion.mirror import PACKAGES
+from pipeline.paths import cache_dir
 
 GB = 1_000_000_000
 
@@ -63,6 +65,7 @@ def run(arguments: Namespace) -> int:
 def findings(arguments: Namespace) -> Iterator[Finding]:
     """Look at the machine, and at what the overrides name."""
     yield from machine()
+    yield from extras()
     yield from embedded()
     if not arguments.overrides:
         return
@@ -81,7 +84,7 @@ def findings(arguments: Namespace) -> Iterator[Finding]:
 
 
 def machine() -> Iterator[Finding]:
-    """Look at Python, Ray, processors, memory and disk."""
+    """Look at Python, Ray, processors, memory, disk and cache."""
     yield Finding(
         MACHINE, "python", sys.version_info >= (3, 11), sys.version.split()[0], "install Python 3.11 or later"
     )
@@ -102,6 +105,8 @@ def machine() -> Iterator[Finding]:
     yield space(
         "temporary", Path(tempfile.gettempdir()), 1 * GB, "Ray's sessions lie here: free some, or set TMPDIR"
     )
+    cache = "what is converted and indexed is kept here: free some space, or set LONGHARNESS_CACHE"
+    yield space("cache", cache_dir(), 1 * GB, cache)
     shm = "Ray keeps the shared index here, else on disk, slowly: in a container, --shm-size=2g"
     yield space("shared memory", Path("/dev/shm"), 1 * GB, shm)
 
@@ -115,11 +120,26 @@ def available_memory() -> int:
 
 
 def space(name: str, folder: Path, wanted: int, remedy: str) -> Finding:
-    """Check that `folder` can be written to and has `wanted` bytes left."""
-    if not os.access(folder, os.W_OK):
+    """Check that `folder`, if need be once it is made, can be written to and has `wanted` bytes left."""
+    there = next(path for path in (folder, *folder.absolute().parents) if os.access(path, os.F_OK))
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         return Finding(MACHINE, name, False, f"{folder} can't be written to", remedy)
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(there).free
     return Finding(MACHINE, name, free >= wanted, f"{free / GB:.1f} GB free in {folder}", remedy)
+
+
+def extras() -> Iterator[Finding]:
+    """Look for what reads PDF and HTML files, and the hub."""
+    for name, packages, extra in (
+        ("PDF files", PACKAGES[".pdf"], "documents"),
+        ("HTML files", PACKAGES[".html"], "documents"),
+        ("hub", ("huggingface_hub",), "hub"),
+    ):
+        try:
+            yield Finding(MACHINE, name, True, ", ".join(f"{each} {version(each)}" for each in packages))
+        except PackageNotFoundError as error:
+            remedy = f"pip install 'longharness[{extra}]'"
+            yield Finding(MACHINE, name, None, f"no {error.name}", remedy)
 
 
 def embedded() -> Iterator[Finding]:

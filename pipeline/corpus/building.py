@@ -19,7 +19,7 @@ from pipeline.corpus.layout import Layout
 from pipeline.corpus.signatures import signatures
 from pipeline.errors import CorpusError
 
-FORMAT = 2
+FORMAT = 3
 """The version of the arrays: it goes up whenever documents, passages, tables or terms come out otherwise."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,36 @@ def test_the_machine_is_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"python", "ray", "memory", "disk", "shared memory"} <= {name for _, name in found}
     assert status == int(any(finding["works"] is False for finding in found.values()))
     assert found["this machine", "python"]["works"] is True
+
+
+def test_what_reads_documents_and_the_hub_is_named_or_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, found = doctor(capsys)
+    assert found["this machine", "PDF files"]["found"].startswith("pypdfium2 ")
+    assert "lxml " in found["this machine", "HTML files"]["found"]
+    assert found["this machine", "hub"]["works"] is True
+
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("pipeline.cli.doctor.version", absent)
+    _, found = doctor(capsys)
+    for name, extra in (("PDF files", "documents"), ("HTML files", "documents"), ("hub", "hub")):
+        finding = found["this machine", name]
+        assert (finding["works"], finding["remedy"]) == (None, f"pip install 'longharness[{extra}]'")
+
+
+def test_the_cache_must_be_a_folder_that_can_be_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LONGHARNESS_CACHE", str(tmp_path / "a" / "b"))
+    _, found = doctor(capsys)
+    assert found["this machine", "cache"]["found"].endswith(f"GB free in {tmp_path / 'a' / 'b'}")
+    (tmp_path / "a").write_text("a file")
+    status, found = doctor(capsys)
+    assert status == 1
+    assert found["this machine", "cache"]["works"] is False
 
 
 def test_a_backbone_that_a_run_starts_is_started_and_probed(capsys: pytest.CaptureFixture[str]) -> None:
