@@ -30,7 +30,8 @@ class LedgerQAConfig:
     the issues cover so many; sums, means and lists have up to `operands` figures. `noise_percent` of the
     figures of scanned documents are misread, but for those that a question rests on.
     `processes` only changes the time that it takes. `folder` names a generated dataset to read as it is: its
-    own parameters count, and one that is set here to another value is refused.
+    own parameters count, and one that is set here to another value is refused. `scorers`, the official one
+    first, are no part of a dataset.
     """
 
     _target_: str = "pipeline.benchmarks.ledgerqa.load"
@@ -49,3 +50,4 @@ class LedgerQAConfig:
     noise_percent: int = 0
     processes: int = 1
     folder: str | None = None
+    scorers: list[str] = field(default_factory=lambda: ["pipeline.benchmarks.scorers.officeqa"])

@@ -29,7 +29,7 @@ from pipeline.errors import BenchmarkError
 
 VERSION = 2
 DOCUMENTS, QUESTIONS, GOLD, MANIFEST = "documents", "questions.jsonl", "gold.jsonl", "manifest.json"
-_NOT_PARAMETERS = ("_target_", "name", "processes", "folder")
+_NOT_PARAMETERS = ("_target_", "name", "processes", "folder", "scorers")
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from pipeline.errors import BenchmarkError
 from pipeline.paths import cache_dir, made_once
 from pipeline.protocols import TaskView
 
-SCORERS = ("pipeline.benchmarks.scorers.officeqa",)
 BREAKDOWNS = ("kind", "phrasing")
 _CORPUS = "ledgerqa"
 _T = TypeVar("_T")
@@ -50,7 +49,7 @@ def load(config: LedgerQAConfig) -> Benchmark:
     known = orjson.dumps([VERSION, parameters(config)], option=orjson.OPT_SORT_KEYS)
     folder = cache_dir() / "ledgerqa" / hashlib.sha256(known).hexdigest()[:32]
     made_once(folder, lambda made: generate(config, made), lambda made: _intact(made, config))
-    return _benchmark(config.name, folder, parameters(config))
+    return _benchmark(config, folder, parameters(config))
 
 
 def _from_folder(config: LedgerQAConfig, folder: Path) -> Benchmark:
@@ -62,7 +61,7 @@ def _from_folder(config: LedgerQAConfig, folder: Path) -> Benchmark:
     if version != VERSION:
         raise BenchmarkError(f"{folder} is of version {version!r}, not {VERSION}: {_MADE_BY}")
     _check_agrees(config, made, folder)
-    benchmark = _benchmark(config.name, folder, made)
+    benchmark = _benchmark(config, folder, made)
     try:
         problem = fault(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -99,7 +98,7 @@ def _intact(folder: Path, config: LedgerQAConfig) -> bool:
         return False
 
 
-def _benchmark(name: str, folder: Path, made: Mapping[str, Any]) -> Benchmark:
+def _benchmark(config: LedgerQAConfig, folder: Path, made: Mapping[str, Any]) -> Benchmark:
     golds = ("answer", "documents", "spans", "alternates", "stale_spans", "expression")
     tasks = []
     for question, gold in _rows(folder, ("question", "kind", "phrasing"), golds):
@@ -107,7 +106,14 @@ def _benchmark(name: str, folder: Path, made: Mapping[str, Any]) -> Benchmark:
         fields = {key: str(value) for key, value in question.items() if key not in ("id", "question")}
         tasks.append(Task(view, _CORPUS, _told(folder, question, gold, _gold), fields))
     source = CorpusSource(_CORPUS, (folder / DOCUMENTS,))
-    return Benchmark(name, tuple(tasks), {source.id: source}, SCORERS, BREAKDOWNS, parameters=made)
+    return Benchmark(
+        config.name,
+        tuple(tasks),
+        {source.id: source},
+        tuple(config.scorers),
+        BREAKDOWNS,
+        parameters=made,
+    )
 
 
 def _told(

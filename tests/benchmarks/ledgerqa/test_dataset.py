@@ -187,6 +187,17 @@ def test_a_cached_dataset_is_used_as_it_is(own_cache: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in own_cache.rglob("*")} == times
 
 
+def test_the_scorers_may_be_others_over_the_same_dataset(own_cache: Path, tmp_path: Path) -> None:
+    assert load(SMALL).scorers == ("pipeline.benchmarks.scorers.officeqa",)
+    names = ["pipeline.benchmarks.scorers.officeqa_strict", "pipeline.benchmarks.scorers.officeqa"]
+    other = load(replace(SMALL, scorers=names))
+    assert other.scorers == tuple(names)
+    assert "scorers" not in other.parameters
+    assert len(list((own_cache / "ledgerqa").iterdir())) == 1
+    generate(SMALL, tmp_path / "dataset")
+    assert load(LedgerQAConfig(folder=str(tmp_path / "dataset"), scorers=names)).scorers == tuple(names)
+
+
 def test_two_that_load_at_once_share_one_dataset(own_cache: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         one, two = pool.map(load, [SMALL, SMALL])
