@@ -103,6 +103,6 @@ def test_the_quick_start_as_a_submitted_job_fills_its_folder(head: Head, tmp_pat
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     episodes = tables.read(tmp_path / "job", "episodes").to_pylist()
-    assert len(episodes) == tables.read_plan(tmp_path / "job").num_rows == 50
+    assert len(episodes) == tables.read_plan(tmp_path / "job").num_rows == 58
     assert tables.read(tmp_path / "job", "scores").num_rows
     assert not replay_run(tmp_path / "job").mismatches
