@@ -29,12 +29,17 @@ class Events:
     """Splits a byte stream into the data of its events, however the bytes come."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []  # of a line that isn't whole: joined once, for it may be megabytes
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Yield the data of every event that ends in `chunk`."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        head, *lines = chunk.split(b"\n")
+        self._rest.append(head)
+        if not lines:
+            return
+        lines.insert(0, b"".join(self._rest))
+        self._rest = [lines.pop()]
         for line in lines:
             line = line.removesuffix(b"\r")
             if line.startswith(b"data:"):

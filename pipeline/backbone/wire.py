@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from pipeline.protocols import Request, ToolCall, Usage
 
 _LENGTHS = {"max_tokens", "max_completion_tokens"}
+_MOST = 2**31  # tokens that one exchange can't take
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,15 @@ class _Details(BaseModel):
 class TokenCounts(BaseModel):
     """The field `usage` of a chat completion."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
 
-    def counted(self) -> Usage:
-        """The counts, with 0 for what the server leaves out."""
+    def counted(self) -> Usage | None:
+        """The counts, with 0 for what the server leaves out; None if they are no numbers of tokens."""
         details = self.prompt_tokens_details or _Details()
-        return Usage(self.prompt_tokens, details.cached_tokens or 0, self.completion_tokens)
+        counts = self.prompt_tokens or 0, details.cached_tokens or 0, self.completion_tokens or 0
+        return Usage(*counts) if all(0 <= count < _MOST for count in counts) else None
 
 
 class _Body(BaseModel):

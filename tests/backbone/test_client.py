@@ -111,6 +111,13 @@ async def test_missing_usage_is_recorded_as_nothing_and_said_once(caplog: pytest
     assert caplog.text.count("no token usage") == 1
 
 
+@pytest.mark.parametrize("prompt", [-5, 10**30])
+async def test_a_usage_of_impossible_counts_is_recorded_as_nothing(prompt: int) -> None:
+    step = completion("text", usage={"prompt_tokens": prompt, "completion_tokens": 3})
+    async with faulty(step) as server, ChatClient(server.endpoint, hasty()) as client:
+        assert (await client.complete(ask())).usage == Usage()
+
+
 async def test_connections_are_reused() -> None:
     async with faulty(completion()) as server, ChatClient(server.endpoint, hasty()) as client:
         for _ in range(20):

@@ -128,6 +128,13 @@ def test_events_of_several_lines_comments_and_other_fields_are_read_as_the_stand
     assert list(Events().feed(sent)) == [b'{"a":\n1}', b"x"]
 
 
+def test_a_line_of_megabytes_is_joined_once() -> None:
+    events, piece = Events(), b"x" * 1_000
+    assert not [*events.feed(b"data:"), *(data for _ in range(10_000) for data in events.feed(piece))]
+    assert sum(map(len, events._rest)) == 10_000_005 and events._rest[1] is piece  # kept as it came
+    assert [len(data) for data in events.feed(b"\n\n")] == [10_000_000]
+
+
 @given(st.lists(st.text(max_size=12), max_size=8), st.data())
 def test_a_stream_reads_the_same_however_its_bytes_are_cut(words: list[str], data: st.DataObject) -> None:
     parts = [chunk(content=word) for word in words]

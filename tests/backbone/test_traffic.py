@@ -276,6 +276,8 @@ async def test_the_end_of_an_episode_frees_what_its_worker_left() -> None:
 
 def test_the_metrics_of_a_vllm_are_read() -> None:
     assert read_metrics(METRICS) == Measured(2 * 32 * 4_096, 0.5, 4.0)
+    garbage = METRICS + "vllm:num_preemptions_total many\nvllm:kv_cache_usage_perc NaN\n"
+    assert read_metrics(garbage) == read_metrics(METRICS)
 
 
 async def test_a_vllms_metrics_bound_what_is_in_flight() -> None:

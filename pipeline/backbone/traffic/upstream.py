@@ -20,7 +20,7 @@ from pipeline.backbone.wire import Form
 from pipeline.protocols import Message, Request, Sampling
 
 _CANARY_TOKENS = 16
-_METRIC = re.compile(r"^vllm:(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
+_METRIC = re.compile(r"^vllm:(\w+)(?:\{(.*)\})? (\d+(?:\.\d+)?(?:e[-+]?\d+)?)$", re.MULTILINE)
 _BLOCKS = re.compile(r'(block_size|num_gpu_blocks)="(\d+)"')
 
 
@@ -93,14 +93,16 @@ def _max_model_len(text: str, model: str) -> int | None:
         models = {entry["id"]: entry.get("max_model_len") for entry in orjson.loads(text)["data"]}
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    window = models.get(model)
-    return window if isinstance(window, int) else None
+    return _positive(models.get(model))
 
 
 def _n_ctx(text: str) -> int | None:
     """The window of a llama.cpp server, from its properties."""
     try:
-        window = orjson.loads(text)["default_generation_settings"]["n_ctx"]
+        return _positive(orjson.loads(text)["default_generation_settings"]["n_ctx"])
     except (ValueError, KeyError, TypeError):
         return None
-    return window if isinstance(window, int) else None
+
+
+def _positive(window: object) -> int | None:
+    return window if isinstance(window, int) and window > 0 else None
