@@ -14,6 +14,7 @@ import orjson
 
 from pipeline.backbone.gateway.meter import Taken
 from pipeline.backbone.stream import Events
+from pipeline.backbone.wire import TokenCounts
 from pipeline.protocols import Usage
 
 Json = Mapping[str, Any]
@@ -93,8 +94,7 @@ class ChatReading:
 
     def _count(self, usage: Json | None) -> None:
         if usage:
-            cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-            self._usage = Usage(usage.get("prompt_tokens") or 0, cached, usage.get("completion_tokens") or 0)
+            self._usage = TokenCounts.model_validate(usage).counted()
 
 
 class ResponsesReading:
@@ -123,8 +123,8 @@ class ResponsesReading:
         usage = data.get("usage")
         counted = None
         if usage:
-            cached = (usage.get("input_tokens_details") or {}).get("cached_tokens") or 0
-            counted = Usage(usage.get("input_tokens") or 0, cached, usage.get("output_tokens") or 0)
+            cached = (usage.get("input_tokens_details") or {}).get("cached_tokens")
+            counted = _counted(usage.get("input_tokens"), cached, usage.get("output_tokens"))
         self._taken = Taken(counted, calls)
 
     def taken(self) -> Taken:
@@ -172,7 +172,7 @@ class MessagesReading:
             return Taken(None, self._calls)
         counts = {name: self._usage.get(name, 0) for name in _ANTHROPIC}
         read, made = counts["cache_read_input_tokens"], counts["cache_creation_input_tokens"]
-        usage = Usage(counts["input_tokens"] + read + made, read, counts["output_tokens"])
+        usage = _counted(counts["input_tokens"] + read + made, read, counts["output_tokens"])
         return Taken(usage, self._calls)
 
     def _count(self, usage: Json | None) -> None:
@@ -203,7 +203,7 @@ class Passing:
             self._body += chunk
             return
         for data in self._events.feed(chunk):
-            if data.strip() != b"[DONE]":
+            if data.strip() not in (b"", b"[DONE]"):
                 self._take(data, self.reading.event)
 
     def end(self) -> None:
@@ -237,6 +237,12 @@ def overflow(api: str, said: str) -> bytes:
     if numbers is None:
         return refusal(api, "prompt is too long")
     return refusal(api, f"prompt is too long: {numbers['prompt']} tokens > {numbers['window']} maximum")
+
+
+def _counted(prompt: Any, cached: Any, completion: Any) -> Usage | None:
+    """A usage in other words than the chat API's. Raises `ValueError` for what are no numbers."""
+    counts = {"prompt_tokens": prompt, "completion_tokens": completion}
+    return TokenCounts.model_validate(counts | {"prompt_tokens_details": {"cached_tokens": cached}}).counted()
 
 
 def _is_call(block: Json) -> bool:

@@ -23,6 +23,7 @@ from typing import Self
 import aiohttp
 import orjson
 from aiohttp import web
+from yarl import URL
 
 from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.failures import Asked, Failure, classify
@@ -41,7 +42,8 @@ _log = logging.getLogger(__name__)
 MAX_BODY = 256 * 2**20  # bytes of a request
 _UNMETERED = ("messages/count_tokens",)
 _DROPPED = {
-    "host", "authorization", "x-api-key", "cookie", "content-length", "accept-encoding", "connection",
+    "host", "authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "set-cookie", "location",
+    "content-length", "accept-encoding", "connection",
     "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "expect",
     "content-encoding",
 }  # fmt: skip
@@ -171,10 +173,14 @@ class Gateway:
             allowed = getattr(route.meter.allowance, limit)
             return _error(api, 400, f"the episode's limit is reached: {limit} = {allowed}", code="limit")
         taken: Taken | None = None
+        asking: _Asking | None = None
         try:
             asking = await _asking(route, api, request)
             response, taken = await self._answer(asking)
             return response
+        except asyncio.CancelledError:  # whoever asked hung up
+            taken = Taken() if asking is not None and asking.passed else None
+            raise
         except ValueError as error:
             return _error(api, 400, f"the request is no JSON object: {error}")
         finally:
@@ -226,9 +232,9 @@ class Gateway:
             asking.route.records.append(
                 RequestRecord(
                     label(grant.url),
-                    result.model or self._endpoint.model,
+                    self._named(result.model) or self._endpoint.model,
                     result.status,
-                    result.finish,
+                    self._named(result.finish),
                     usage,
                     time.monotonic() - started,
                     result.first_token_s,
@@ -247,6 +253,8 @@ class Gateway:
                     return await self._failed(reply, asking)
                 return await self._forward(reply, asking, limit, started)
         except (aiohttp.ClientError, OSError) as error:
+            if asking.request.transport is None or asking.request.transport.is_closing():
+                raise  # whoever asked hung up: no fault of the replica's
             kind = timed_out(error, limit, asking.begun)
             return _Result(
                 Failure(kind, self._transport.redacted(f"{type(error).__name__}: {error}")), status
@@ -255,10 +263,10 @@ class Gateway:
             return _Result(Failure("malformed", self._transport.redacted(str(error))[:500]), status)
 
     def _sent(self, url: str, asking: _Asking) -> aiohttp.client._RequestContextManager:
-        query = f"?{asking.request.query_string}" if asking.request.query_string else ""
+        query = asking.request.rel_url.raw_query_string
         return self._transport.session.request(
             asking.request.method,
-            f"{url.rstrip('/')}/{asking.api}{query}",
+            URL(f"{url.rstrip('/')}/{asking.api}{query and '?'}{query}", encoded=True),
             data=asking.body or None,
             headers=self._headers(asking.request.headers),
             allow_redirects=False,
@@ -271,7 +279,7 @@ class Gateway:
         streamed = reply.content_type == "text/event-stream"
         passing, whole, size, first = Passing(asking.api, streamed), bytearray(), 0, None
         reading, clock = passing.reading, asyncio.get_running_loop().time
-        response = web.StreamResponse(headers=_kept(reply.headers))
+        response = web.StreamResponse(headers=self._kept(reply.headers))
         async for chunk in reply.content.iter_any():
             asking.begun, size = True, size + len(chunk)
             if size > LARGEST:
@@ -281,7 +289,7 @@ class Gateway:
                 if not asking.passed:
                     await response.prepare(asking.request)
                 asking.passed = True
-                await response.write(chunk)
+                await response.write(self._without_key(chunk))
                 if reading.begun and first is None:
                     first = time.monotonic() - started
             else:
@@ -293,7 +301,7 @@ class Gateway:
         if streamed:
             await response.write_eof()
         else:
-            response = web.Response(body=bytes(whole), headers=_kept(reply.headers))
+            response = web.Response(body=self._without_key(bytes(whole)), headers=self._kept(reply.headers))
         if reading.error is not None:
             said = self._transport.redacted(reading.error)
             asking.route.failures.append(f"in the stream: {said[:500]}")
@@ -309,7 +317,7 @@ class Gateway:
             return _Result(failure, reply.status)
         if failure.fault.whose == "infrastructure":
             asking.route.failures.append(str(failure))
-        text, headers = said.encode(), _kept(reply.headers)
+        text, headers = said.encode(), self._kept(reply.headers)
         if kind == "context_overflow" and asking.route.translate:
             text, headers = overflow(asking.api, said), {"Content-Type": "application/json"}
         response = web.Response(status=reply.status, body=text, headers=headers)
@@ -320,16 +328,36 @@ class Gateway:
         url, body = self._endpoint.urls[0], await request.read()
         try:
             async with self._transport.session.request(
-                request.method, f"{url.rstrip('/')}/{api}", data=body, headers=self._headers(request.headers)
+                request.method,
+                f"{url.rstrip('/')}/{api}",
+                data=body,
+                headers=self._headers(request.headers),
+                allow_redirects=False,
             ) as reply:
                 said = self._transport.redacted((await bounded(reply)).decode("utf-8", "replace"))
-                return web.Response(status=reply.status, text=said, headers=_kept(reply.headers))
+                return web.Response(
+                    status=reply.status, body=said.encode(), headers=self._kept(reply.headers)
+                )
         except (aiohttp.ClientError, OSError) as error:
             return _error(api, 502, self._transport.redacted(f"{type(error).__name__}: {error}"), "api_error")
 
     def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
         kept = {name: value for name, value in given.items() if name.lower() not in _DROPPED}
         return kept | {"Accept-Encoding": "identity"} | self._transport.authorization()
+
+    def _kept(self, given: Mapping[str, str]) -> dict[str, str]:
+        """The headers of a reply that go on with it."""
+        redacted = self._transport.redacted
+        return {name: redacted(value) for name, value in given.items() if name.lower() not in _DROPPED}
+
+    def _without_key(self, body: bytes) -> bytes:
+        """The bytes of a reply without the key, which a server may repeat."""
+        text = body.decode("utf-8", "surrogateescape")  # comes out as it went in, halves of characters too
+        return self._transport.redacted(text).encode("utf-8", "surrogateescape")
+
+    def _named(self, said: object) -> str | None:
+        """A model's name or a reason to end, as it is recorded."""
+        return None if said is None else self._transport.redacted(str(said))
 
     def _unavailable(self, asking: _Asking, status: int, why: str) -> web.Response:
         asking.route.failures.append(why)
@@ -339,7 +367,10 @@ class Gateway:
 
 async def _asking(route: Route, api: str, request: web.Request) -> _Asking:
     """Read a request. Raises `ValueError` if its body is no JSON object."""
-    body = await request.read()
+    try:
+        body = await request.read()
+    except web.RequestPayloadError as error:  # it isn't packed as its headers say
+        raise ValueError(str(error)) from error
     read = orjson.loads(body)
     if not isinstance(read, dict):
         raise ValueError(f"it is a {type(read).__name__}")
@@ -351,11 +382,6 @@ def _error(
 ) -> web.Response:
     body = refusal(api, message, kind=kind, code=code)
     return web.Response(status=status, body=body, content_type="application/json")
-
-
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a reply that go on with it."""
-    return {name: value for name, value in headers.items() if name.lower() not in _DROPPED}
 
 
 def _cut(request: web.Request) -> None:

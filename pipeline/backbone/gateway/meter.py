@@ -27,7 +27,8 @@ class Taken:
 
 @dataclass
 class Meter:
-    """Counts an episode's turns, tool calls and tokens. A reply that failed or was cut is no turn.
+    """Counts an episode's turns, tool calls and tokens. A reply that failed or was cut is no turn;
+    one that whoever asked broke off is, of unknown usage.
 
     `unmetered` counts the turns whose usage is unknown, `refused` the requests past a limit; `limit_hit`
     names the first limit that refused one.

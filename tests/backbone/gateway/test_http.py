@@ -263,6 +263,76 @@ async def test_the_key_is_added_and_never_told_and_whoevers_key_goes_no_further(
     assert CANARY not in repr(told) + repr(route) + caplog.text
 
 
+async def test_a_key_that_a_reply_repeats_reaches_neither_whoever_asked_nor_a_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CANARY_KEY", CANARY)
+    said = {"model": CANARY, "choices": [{"message": {"content": CANARY}, "finish_reason": CANARY}]}
+    echoes = replied(200, said, X_Echo=f"Bearer {CANARY}"), spoken("so", CANARY), replied(200, said)
+    given = {"api-key": "of-the-arm", "x-goog-api-key": "of-the-arm"}
+    async with (
+        gateway(*echoes, api_key_env="CANARY_KEY") as (passing, server),
+        aiohttp.ClientSession() as session,
+    ):
+        route = passing.open("e", Allowance())
+        for api, stream in (
+            ("chat/completions", False),
+            ("chat/completions", True),
+            ("messages/count_tokens", False),
+        ):
+            url = f"{passing.address}{route.path}/{api}"
+            async with session.post(url, json=body("chat/completions", stream), headers=given) as reply:
+                assert CANARY not in repr(reply.headers) + await reply.text() and reply.status == 200
+    assert CANARY not in repr(route) and route.meter.turns == 2
+    assert all("of-the-arm" not in repr(headers) for headers in server.headers)
+
+
+@pytest.mark.parametrize("api", ["chat/completions", "messages/count_tokens"])
+async def test_a_redirect_leads_nowhere(api: str) -> None:
+    async with faulty(completion()) as elsewhere:
+        moved = replied(307, "moved", Location=f"{elsewhere.url}/chat/completions")
+        async with gateway(moved) as (passing, _):
+            status, _ = await post(passing, passing.open("e", Allowance()), api, body("messages"))
+    assert status == 307 and elsewhere.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": "12", "completion_tokens": None}, (12, 0, 0)),
+        ({"prompt_tokens": -5, "completion_tokens": 3}, (0, 0, 1)),
+        ({"prompt_tokens": 2**40}, (0, 0, 1)),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_turn_of_a_usage_that_is_no_count_is_a_turn(
+    usage: dict[str, Any], counted: tuple[int, int, int], stream: bool
+) -> None:
+    step = spoken("text", usage=usage) if stream else completion("text", usage=usage)
+    async with gateway(step) as (passing, _):
+        route = passing.open("e", Allowance())
+        assert (await post(passing, route, "chat/completions", body("chat/completions", stream)))[0] == 200
+    meter = route.meter
+    assert meter.turns == 1 and (meter.prompt, meter.completion, meter.unmetered) == counted
+
+
+async def test_events_without_data_pass() -> None:
+    sent = b"data:\n\n", b": ping\n\n", chunk(content="text"), chunk("stop"), DONE
+    async with gateway(streamed(*sent)) as (passing, _):
+        route = passing.open("e", Allowance())
+        asked = body("chat/completions", True)
+        assert await post(passing, route, "chat/completions", asked) == (200, b"".join(sent))
+    assert route.meter.turns == 1
+
+
+async def test_a_body_that_is_not_packed_as_it_says_is_refused() -> None:
+    async with gateway(completion()) as (passing, server), aiohttp.ClientSession() as session:
+        url = f"{passing.address}{passing.open('e', Allowance()).path}/messages"
+        async with session.post(url, data=b"garbage", headers={"Content-Encoding": "gzip"}) as reply:
+            assert reply.status == 400 and (await reply.json())["type"] == "error"
+    assert server.bodies == []
+
+
 async def test_only_who_knows_a_route_gets_through_and_only_while_it_is_open() -> None:
     async with gateway(completion()) as (passing, server):
         route, other = passing.open("e", Allowance()), passing.open("f", Allowance())
@@ -281,13 +351,13 @@ async def test_a_query_and_what_is_no_turn_are_passed_uncounted() -> None:
         server.looks = {"/v1/models": '{"data": []}'}
         route = passing.open("e", Allowance(turns=1))
         assert (await post(passing, route, "messages/count_tokens", body("messages")))[0] == 200
-        await post(passing, route, "chat/completions?beta=true", body("chat/completions"))
+        await post(passing, route, "chat/completions?beta=%23%0d%0a", body("chat/completions"))
         async with (
             aiohttp.ClientSession() as session,
             session.get(f"{passing.address}{route.path}/models") as models,
         ):
             assert await models.json(content_type=None) == {"data": []}
-    assert server.asked == ["/v1/messages/count_tokens", "/v1/chat/completions?beta=true"]
+    assert server.asked == ["/v1/messages/count_tokens", "/v1/chat/completions?beta=%23%0D%0A"]
     assert route.meter.turns == 1
 
 
@@ -318,7 +388,8 @@ async def test_who_hangs_up_leaves_no_request_behind() -> None:
             if not traffic._grants:
                 break
             await asyncio.sleep(0.01)
-        assert not traffic._grants and route.meter.turns == 0
+        assert not traffic._grants
+        assert (route.meter.turns, route.meter.unmetered) == (1, 1)  # what was seen of it is not for nothing
     (record,) = route.records
     assert record.error == "connection: whoever asked has hung up"
 
