@@ -14,7 +14,7 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from pipeline.backbone.config import JudgeConfig
+from pipeline.backbone.config import BackboneConfig, JudgeConfig
 from pipeline.config.compose import (
     LISTED,
     Composed,
@@ -161,13 +161,25 @@ def arm_spec(arm: Composed, name: str) -> ArmSpec:
     """Return the typed values of one composed arm."""
     c = arm.choices
     values = {key: objects(arm.config, key) for key in OF_ARM}
+    _check(values["backbone"])
+    return ArmSpec(name, c["harness"], c["backbone"], c["benchmark"], **values)
+
+
+def _check(backbone: BackboneConfig) -> None:
+    traffic, window = backbone.traffic, backbone.window
     for key, value in (
-        ("max_tokens", values["backbone"].max_tokens),
-        ("client.attempts", values["backbone"].client.attempts),
+        ("max_tokens", backbone.max_tokens),
+        ("window", 1 if window is None else window),
+        ("client.attempts", backbone.client.attempts),
+        ("traffic.breaker_failures", traffic.breaker_failures),
+        ("traffic.ramp", traffic.ramp),
     ):
         if value < 1:
             raise ConfigError(f"backbone.{key}={value} is too small: 1 is the least")
-    return ArmSpec(name, c["harness"], c["backbone"], c["benchmark"], **values)
+    if traffic.kv_share > 1:
+        raise ConfigError(f"backbone.traffic.kv_share={traffic.kv_share}: it is a share, from 0 to 1")
+    if traffic.metrics_interval <= 0:
+        raise ConfigError(f"backbone.traffic.metrics_interval={traffic.metrics_interval}: give some seconds")
 
 
 def objects(config: DictConfig, key: str) -> Any:

@@ -160,6 +160,13 @@ async def test_a_body_that_is_no_request_is_refused_in_the_apis_own_shape(endpoi
     assert (status, json.loads(text)["error"]["type"]) == (400, "invalid_request_error")
 
 
+def test_what_json_takes_in_a_text_and_a_mark_at_the_begin_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "script.jsonl"
+    path.write_text('\ufeff{"reply": "one\u2028two\x85"}\r\n', encoding="utf-8", newline="")
+    line = read(path).line("question", "c", 0)
+    assert line is not None and line.text == "one\u2028two\x85"
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -168,6 +175,8 @@ async def test_a_body_that_is_no_request_is_refused_in_the_apis_own_shape(endpoi
         ("{}", "line 2: the line: Value error, a line has either"),
         ('{"error": 200}', "line 2: error: Input should be greater"),
         ("[]", "line 2: the line: Input should be a valid"),
+        ("[" * 100_000, "line 2: no JSON object"),
+        ('{"error": 429, "retry_after": 1e999}', "line 2: retry_after: Input should be a finite"),
     ],
 )
 def test_a_line_that_can_not_be_read_is_named(line: str, said: str, tmp_path: Path) -> None:

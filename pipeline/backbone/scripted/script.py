@@ -51,7 +51,7 @@ class Line(BaseModel):
     error: int | None = Field(default=None, ge=400, le=599)
     message: str = "scripted"
     type: str = "scripted_error"
-    retry_after: float | None = Field(default=None, ge=0)
+    retry_after: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     times: int = Field(default=1, ge=0)
 
     @model_validator(mode="after")
@@ -119,7 +119,7 @@ def _turns(lines: Sequence[Line]) -> list[Turn]:
 def read(path: Path) -> Script:
     """Read a script. Raises `ConfigError`, which names the line."""
     try:
-        texts = path.read_text(encoding="utf-8").splitlines()
+        texts = path.read_text(encoding="utf-8-sig").split("\n")  # and at nothing else: JSON may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be read: {error}") from error
     lines = [_line(path, number, text) for number, text in enumerate(texts, 1) if text.strip()]
@@ -135,5 +135,5 @@ def _line(path: Path, number: int, text: str) -> Line:
         first: Mapping[str, Any] = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ConfigError(f"{path}, line {number}: {where or 'the line'}: {first['msg']}") from error
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}, line {number}: no JSON object: {error}") from error

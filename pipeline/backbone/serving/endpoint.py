@@ -21,8 +21,11 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 def serve(serving: EndpointConfig, backbone: BackboneConfig, log_dir: Path) -> Iterator[Endpoint]:
     """Check each URL by a completion and give them as they are; nothing is started, so `log_dir` stays empty.
 
-    Raises `ConfigError` for a URL that is none, and `BackboneUnavailable` for one that doesn't answer.
+    Raises `ConfigError` for a value out of range or a URL that is none, and `BackboneUnavailable` for one
+    that doesn't answer.
     """
+    if serving.kv_tokens is not None and serving.kv_tokens < 1:
+        raise ConfigError(f"serving.kv_tokens={serving.kv_tokens} is too small: null if it isn't known")
     running_at = running(serving.urls, backbone.model, serving.api_key_env, "serving")
     endpoint = replace(running_at, kv_tokens=serving.kv_tokens)
     first_completion(

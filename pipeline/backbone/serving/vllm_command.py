@@ -19,8 +19,12 @@ VENV = "LONGHARNESS_VLLM_VENV"
 _INSTALL = "python3 -m venv .venv-vllm && .venv-vllm/bin/pip install 'vllm>=0.26'"
 _OF_THE_RUN = {
     "host": "the run chooses it",
+    "uds": "the run chooses where it listens",
     "port": "set serving.port",
+    "model": "set backbone.server.weights",
+    "served-model-name": "set backbone.model",
     "tensor-parallel-size": "set serving.tensor_parallel",
+    "tp": "set serving.tensor_parallel",
     "api-key": "name the variable that holds it in serving.api_key_env",
 }
 _GENERATION = ("top_k", "min_p", "repetition_penalty")  # what vLLM takes as defaults
@@ -64,12 +68,23 @@ class Size:
 def sized(serving: OnGPUs, backbone: BackboneConfig) -> Size:
     """Return how `serving.gpus` are spent. Raises `ConfigError` where they don't make whole replicas."""
     split = serving.tensor_parallel or backbone.server.tensor_parallel
-    for name, value in (("tensor_parallel", split), ("replicas", serving.replicas), ("gpus", serving.gpus)):
-        if value is not None and value < (name != "gpus"):
-            raise ConfigError(f"serving.{name}={value} is too small")
+    for name, value, least in (
+        ("tensor_parallel", split, 1),
+        ("replicas", serving.replicas, 1),
+        ("max_model_len", serving.max_model_len, 1),
+        ("gpus", serving.gpus, 0),
+        ("cpus", serving.cpus, 0),
+    ):
+        if value is not None and value < least:
+            raise ConfigError(f"serving.{name}={value} is too small: {least} is the least")
     if serving.gpus == 0:
         return Size(serving.replicas or 1, 0)
     gpus = serving.gpus or split * (serving.replicas or 1)
+    if serving.replicas is None and gpus % split and gpus > split:
+        raise ConfigError(
+            f"serving.gpus={gpus}: replicas of {backbone.model} take {split} GPUs each, which leaves "
+            f"{gpus % split} idle: give a multiple of {split}, or say how many serving.replicas there are"
+        )
     replicas = serving.replicas or gpus // split
     if not replicas or replicas * split > gpus:
         raise ConfigError(
@@ -125,9 +140,7 @@ def flags(serving: OnGPUs, backbone: BackboneConfig, gpus_each: int) -> dict[str
         for name, value in given.items():
             flag = name.lstrip("-").replace("_", "-")
             if flag in _OF_THE_RUN:
-                raise ConfigError(
-                    f"{owner}.{name}: set serving.gpus, serving.tensor_parallel or serving.port"
-                )
+                raise ConfigError(f"{owner}.{name}: {_OF_THE_RUN[flag]}")
             ours[flag] = value
     return ours
 

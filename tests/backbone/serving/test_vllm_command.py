@@ -43,7 +43,9 @@ def test_gpus_are_spent_on_whole_replicas(serving: dict[str, Any], split: int, s
     assert sized(VLLMConfig(**serving), backbone(tensor_parallel=split)) == size
 
 
-@pytest.mark.parametrize("serving", [{"gpus": 4}, {"gpus": 8, "replicas": 2}, {"gpus": -1}, {"replicas": 0}])
+@pytest.mark.parametrize(
+    "serving", [{"gpus": 4}, {"gpus": 11}, {"gpus": 8, "replicas": 2}, {"gpus": -1}, {"replicas": 0}]
+)
 def test_gpus_that_make_no_whole_replica_are_refused(serving: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"serving\.(gpus|replicas)"):
         sized(VLLMConfig(**serving), backbone(tensor_parallel=8))
@@ -98,9 +100,19 @@ def test_those_who_send_no_sampling_get_the_backbones() -> None:
     assert told == {"temperature": 0.6, "top_k": 20, "max_new_tokens": 100}
 
 
-@pytest.mark.parametrize("name", ["port", "--host", "tensor_parallel_size", "api-key"])
-def test_flags_that_are_the_runs_are_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"serving\.flags"):
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("port", "serving.port"),
+        ("--host", "the run chooses it"),
+        ("tensor_parallel_size", "serving.tensor_parallel"),
+        ("-tp", "serving.tensor_parallel"),
+        ("api-key", "serving.api_key_env"),
+        ("served_model_name", "backbone.model"),
+    ],
+)
+def test_flags_that_are_the_runs_are_refused(name: str, remedy: str) -> None:
+    with pytest.raises(ConfigError, match=rf"serving\.flags\.{name}: .*{remedy}"):
         flags(VLLMConfig(flags={name: 1}), backbone(), 0)
 
 
