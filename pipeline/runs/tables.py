@@ -77,15 +77,21 @@ def commit(folder: Path, name: str, parts: Mapping[str, str], **facts: Any) -> N
 
 def commits(folder: Path) -> list[dict[str, Any]]:
     """All commit records, in the order of their names. Raises `RunError` if one can't be read."""
-    records = []
-    for path in sorted((RunFolder(folder).tables / "commits").glob("*.json")):
-        try:
-            records.append(orjson.loads(path.read_bytes()))
-        except orjson.JSONDecodeError as error:
-            raise RunError(
-                f"{path} is damaged ({error}): delete it, and its episodes are made anew"
-            ) from error
-    return records
+    return [_record(path) for path in _records(folder)]
+
+
+def _records(folder: Path) -> list[Path]:
+    return sorted((RunFolder(folder).tables / "commits").glob("*.json"))
+
+
+def _record(path: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = orjson.loads(path.read_bytes())
+        if not all(isinstance(part, str) for part in record["parts"].values()):
+            raise TypeError("parts must be names")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"{path} is damaged ({error!r}): delete it, and its episodes are made anew") from error
+    return record
 
 
 def replace(folder: Path, table: str, rows: Sequence[Row] | pa.Table) -> None:
@@ -97,8 +103,8 @@ def replace(folder: Path, table: str, rows: Sequence[Row] | pa.Table) -> None:
 def drop_episodes(folder: Path, episodes: Collection[str]) -> None:
     """Take all rows of `episodes` out of every table, a commit at a time. Only for who holds the lease."""
     gone = pa.array(sorted(episodes), pa.string())
-    for path in sorted((RunFolder(folder).tables / "commits").glob("*.json")):
-        record = orjson.loads(path.read_bytes())
+    for path in _records(folder):
+        record = _record(path)
         of = {table: part for table, part in record["parts"].items() if "episode_id" in TABLES[table].names}
         known = record.get("episodes")
         if not of or (known is not None and not known.keys() & set(episodes)):

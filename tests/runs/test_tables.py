@@ -93,3 +93,13 @@ def test_a_missing_part_and_an_unknown_table_are_named(tmp_path: Path) -> None:
         tables.read(tmp_path, "turns")
     with pytest.raises(RunError, match="no table 'turn'"):
         tables.read(tmp_path, "turn")
+
+
+@pytest.mark.parametrize("record", ["{", "[]", "{}", '{"parts": []}', '{"parts": {"episodes": 5}}'])
+def test_a_damaged_commit_is_named_with_what_to_do(record: str, tmp_path: Path) -> None:
+    tables.commit(tmp_path, "episodes-1", {})
+    (path,) = (tmp_path / "tables" / "commits").iterdir()
+    path.write_text(record)
+    for use in (tables.commits, lambda folder: tables.drop_episodes(folder, {"e"})):
+        with pytest.raises(RunError, match=r"episodes-1\.json is damaged .*: delete it"):
+            use(tmp_path)
