@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,15 @@ def connected(config: ClusterConfig) -> Iterator[Cluster]:
         yield Cluster(ray.get_runtime_context().get_node_id())
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with redirect_stdout(sys.stderr):  # Ray prints there what befalls workers; ours is for results
+        _join_or_start(config)
+        try:
+            yield Cluster(ray.get_runtime_context().get_node_id())
+        finally:
+            ray.shutdown()
+
+
+def _join_or_start(config: ClusterConfig) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if config.address != "local" or INSIDE_A_JOB in os.environ:
         address = "auto" if config.address == "local" else config.address
@@ -65,19 +75,15 @@ def connected(config: ClusterConfig) -> Iterator[Cluster]:
             ray.init(address=address, **quiet)
         except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise ConfigError(f"cluster.address={address}: no Ray cluster to join: {error}") from error
-    else:
-        _authenticate()
-        _start(
-            address="local",
-            num_cpus=config.num_cpus,
-            object_store_memory=config.object_store_bytes,
-            include_dashboard=False,
-            **quiet,
-        )
-    try:
-        yield Cluster(ray.get_runtime_context().get_node_id())
-    finally:
-        ray.shutdown()
+        return
+    _authenticate()
+    _start(
+        address="local",
+        num_cpus=config.num_cpus,
+        object_store_memory=config.object_store_bytes,
+        include_dashboard=False,
+        **quiet,
+    )
 
 
 def _start(**options: Any) -> None:
