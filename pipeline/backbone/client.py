@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -18,10 +17,11 @@ from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.failures import Failure
 from pipeline.backbone.hashes import PromptHashes
 from pipeline.backbone.serving import Endpoint
-from pipeline.backbone.traffic import MOVE_AFTER, End, Grant, Traffic
+from pipeline.backbone.traffic import End, Grant, Traffic
 from pipeline.backbone.traffic.local import LocalTraffic
 from pipeline.backbone.traffic.upstream import Upstream
 from pipeline.backbone.transport import Transport, label, pause
+from pipeline.backbone.tries import Tries
 from pipeline.backbone.window import PromptTokens, corrected, fitting, prompt_bytes
 from pipeline.backbone.wire import Form, Reply, sampled
 from pipeline.errors import BackboneUnavailable, ModelRequestFailed
@@ -33,19 +33,12 @@ _TEMPLATE_BYTES = 4_096  # that a chat template may add to a prompt, tools aside
 
 @dataclass
 class _Attempts:
-    """How far a request has come. `since`: when it first failed."""
+    """How far a request has come."""
 
     form: Form
     records: list[RequestRecord] = field(default_factory=list)
-    failures: Counter[str] = field(default_factory=Counter)
-    tries: int = 0
-    since: float | None = None
+    tries: Tries = field(default_factory=Tries)
     corrected: bool = False
-
-    @property
-    def avoid(self) -> frozenset[str]:
-        """Replicas where it failed often enough to try another."""
-        return frozenset(url for url, times in self.failures.items() if times >= MOVE_AFTER)
 
 
 class ChatClient:
@@ -118,20 +111,17 @@ class ChatClient:
                 )
             if self._asks_for_less(reply, request, made):
                 continue
-            made.tries += 1
-            made.since = made.since or time.monotonic()
-            if self._is_final(reply, made):
+            made.tries.failed(grant.url, reply)
+            if made.tries.spent(self._config, reply):
                 raise self._error(reply, grant.url, made)
-            if reply.fault.move:
-                made.failures[grant.url] += 1
-            await asyncio.sleep(pause(self._config, reply, made.tries, self._random))
+            await asyncio.sleep(pause(self._config, reply, made.tries.count, self._random))
 
     async def _granted(self, request: Request, made: _Attempts) -> Grant:
         if self._traffic is None:
             raise RuntimeError("ChatClient is an async context manager: enter it first")
         tokens, _ = self._tokens.estimate(request.episode, prompt_bytes(request))
         try:
-            return await self._traffic.acquire(request.episode, tokens, made.avoid)
+            return await self._traffic.acquire(request.episode, tokens, made.tries.avoid)
         except BackboneUnavailable as error:
             raise BackboneUnavailable(str(error), tuple(made.records)) from None
 
@@ -212,15 +202,8 @@ class ChatClient:
             self._stream = False
             self._warn(url, "refuses to stream: replies are awaited whole")
 
-    def _is_final(self, failure: Failure, made: _Attempts) -> bool:
-        if not failure.fault.retry:
-            return True
-        waited = time.monotonic() - (made.since or time.monotonic())
-        patient = failure.fault.whose == "infrastructure" and waited < self._config.patience
-        return made.tries >= self._config.attempts and not patient
-
     def _error(self, failure: Failure, url: str, made: _Attempts) -> ModelRequestFailed | BackboneUnavailable:
-        message = f"{label(url)}, model {self._endpoint.model!r}, after {made.tries} tries: {failure}. "
+        message = f"{label(url)}, model {self._endpoint.model!r}, after {made.tries.count} tries: {failure}. "
         message += failure.fault.remedy[0].upper() + failure.fault.remedy[1:] + "."
         if failure.fault.whose == "model":
             return ModelRequestFailed(failure.kind, message, tuple(made.records))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -238,10 +237,8 @@ async def test_patience_with_an_endpoint_that_is_away_ends_and_says_so() -> None
         for _ in range(2):
             both.release(await both.acquire("a", 1), AWAY)
         assert await changes == "paused"
-        started = time.monotonic()
         with pytest.raises(BackboneUnavailable, match=r"a:1, b:1.*no connection to any replica for 0\.2 s"):
             await both.acquire("a", 1)
-        assert 0.1 < time.monotonic() - started < 5
         assert await both.state_after("paused") == "lost"
         with pytest.raises(BackboneUnavailable):
             await both.acquire("b", 1)

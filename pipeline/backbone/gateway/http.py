@@ -11,7 +11,6 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -30,10 +29,11 @@ from pipeline.backbone.failures import Asked, Failure, classify
 from pipeline.backbone.gateway.apis import READINGS, Passing, overflow, refusal
 from pipeline.backbone.gateway.meter import Allowance, Meter, Taken
 from pipeline.backbone.serving import Endpoint
-from pipeline.backbone.traffic import MOVE_AFTER, End, Grant, Traffic
+from pipeline.backbone.traffic import End, Grant, Traffic
 from pipeline.backbone.traffic.local import LocalTraffic
 from pipeline.backbone.traffic.upstream import Upstream
 from pipeline.backbone.transport import LARGEST, Transport, bounded, label, pause, retry_after, timed_out
+from pipeline.backbone.tries import Tries
 from pipeline.backbone.window import PromptTokens
 from pipeline.errors import BackboneUnavailable
 from pipeline.protocols import RequestRecord, Usage
@@ -76,14 +76,7 @@ class _Asking:
     stream: bool
     begun: bool = False
     passed: bool = False
-    tries: int = 0
-    since: float | None = None
-    failures: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def avoid(self) -> frozenset[str]:
-        """Replicas where it failed often enough to try another."""
-        return frozenset(url for url, times in self.failures.items() if times >= MOVE_AFTER)
+    tries: Tries = field(default_factory=Tries)
 
 
 @dataclass(frozen=True)
@@ -197,23 +190,20 @@ class Gateway:
             if not isinstance(result.outcome, Failure):
                 return result.outcome, result.taken
             failure = result.outcome
-            asking.tries += 1
-            asking.since = asking.since or time.monotonic()
-            asking.failures[grant.url] += failure.fault.move
+            asking.tries.failed(grant.url, failure)
             if asking.passed:
                 asking.route.failures.append(str(failure))
                 _cut(asking.request)
                 raise ConnectionResetError(str(failure))
-            waited = time.monotonic() - asking.since
-            if asking.tries >= self._config.attempts and waited >= self._config.patience:
+            if asking.tries.spent(self._config, failure):
                 late = failure.kind in ("first_byte", "stall", "timeout")
                 return self._unavailable(asking, 504 if late else 502, str(failure)), None
-            await asyncio.sleep(pause(self._config, failure, asking.tries, self._random))
+            await asyncio.sleep(pause(self._config, failure, asking.tries.count, self._random))
 
     async def _granted(self, asking: _Asking) -> Grant:
         assert self._traffic is not None
         tokens, _ = self._tokens.estimate(asking.route.episode, len(asking.body))
-        return await self._traffic.acquire(asking.route.episode, tokens, asking.avoid)
+        return await self._traffic.acquire(asking.route.episode, tokens, asking.tries.avoid)
 
     async def _exchange(self, grant: Grant, asking: _Asking) -> _Result:
         assert self._traffic is not None

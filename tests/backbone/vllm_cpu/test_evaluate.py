@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 
 from pipeline.runs import journal, tables
 from pipeline.runs.replay import replay_run
-from tests.backbone.serving.processes import alive, running, within
+from tests.backbone.serving.processes import alive, descendants, running, within
 from tests.backbone.vllm_cpu.server import MODEL, STARTUP, searching, serving
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1_500)]
@@ -73,12 +73,6 @@ def server(log: Path) -> int:
     found = running(f"--port {port}")
     (pid,) = [p for p in found if "supervise.py" not in Path(f"/proc/{p}/cmdline").read_text()]
     return pid
-
-
-def descendants(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    return children + [found for child in children for found in descendants(child)]
 
 
 def test_no_result_is_lost_when_the_driver_and_then_a_replica_is_killed(

@@ -17,9 +17,9 @@ from pipeline.backbone.serving import Endpoint
 from pipeline.errors import BackboneUnavailable, ModelRequestFailed
 from pipeline.protocols import Message, Request, Sampling
 from tests.backbone.requests import SCHEMA, ask, hasty
-from tests.backbone.serving.processes import alive, within
+from tests.backbone.serving.processes import alive, descendants, within
 from tests.backbone.vllm_cpu.server import MODEL, STARTUP
-from tests.backbone.vllm_cpu.test_evaluate import descendants, server
+from tests.backbone.vllm_cpu.test_evaluate import server
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 
