@@ -28,6 +28,7 @@ from pipeline.backbone.config import BackboneConfig
 from pipeline.backbone.failures import Asked, Failure, classify
 from pipeline.backbone.gateway.apis import READINGS, Passing, overflow, refusal
 from pipeline.backbone.gateway.meter import Allowance, Meter, Taken
+from pipeline.backbone.gateway.sent import Sent, sent
 from pipeline.backbone.serving import Endpoint
 from pipeline.backbone.traffic import End, Grant, Traffic
 from pipeline.backbone.traffic.local import LocalTraffic
@@ -74,6 +75,7 @@ class _Asking:
     request: web.Request
     body: bytes
     stream: bool
+    sent: Sent
     begun: bool = False
     passed: bool = False
     tries: Tries = field(default_factory=Tries)
@@ -229,6 +231,9 @@ class Gateway:
                     time.monotonic() - started,
                     result.first_token_s,
                     str(result.outcome) if isinstance(result.outcome, Failure) else None,
+                    asking.sent.seed,
+                    asking.sent.sampling,
+                    asking.sent.prompt_sha256,
                 )
             )
 
@@ -364,7 +369,7 @@ async def _asking(route: Route, api: str, request: web.Request) -> _Asking:
     read = orjson.loads(body)
     if not isinstance(read, dict):
         raise ValueError(f"it is a {type(read).__name__}")
-    return _Asking(route, api, request, body, stream=read.get("stream") is True)
+    return _Asking(route, api, request, body, read.get("stream") is True, sent(read))
 
 
 def _error(
