@@ -24,13 +24,13 @@ from pipeline.runs.traffic import RemoteTraffic
 class ArmRuntime:
     """What an actor needs of an arm: its harness' config, its backbone and where that answers.
 
-    `traffic` is the actor that decides for all of a run's requests to that endpoint.
+    `traffic` names the actor that decides for all of a run's requests to that endpoint.
     """
 
     harness: Any
     backbone: BackboneConfig
     endpoint: Endpoint
-    traffic: Any = None
+    traffic: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class EpisodeActor:
     async def _client(self, arm: str) -> ChatClient:
         if arm not in self._clients:
             runtime = self._arms[arm]
-            client = ChatClient(runtime.endpoint, runtime.backbone, RemoteTraffic(runtime.traffic))
+            client = ChatClient(runtime.endpoint, runtime.backbone, RemoteTraffic.named(runtime.traffic))
             self._clients[arm] = client  # before the wait: a second episode must not open another
             await self._open.enter_async_context(client)
         return self._clients[arm]

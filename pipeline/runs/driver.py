@@ -89,7 +89,7 @@ class Driver:
         self._left: Counter[str] = Counter()
         self._queue = Queue({}, lambda arm: iter(()))
         self._arms: Mapping[str, ArmRuntime] = {}
-        self._traffic: dict[Endpoint, Any] = {}
+        self._traffic: dict[Endpoint, tuple[str, Any]] = {}  # actors by name and handle
         self._states: dict[Any, Endpoint] = {}
         self._health: dict[str, _Health] = {}
         self.tally = Tally()
@@ -105,7 +105,7 @@ class Driver:
                 ray.get([actor.close.remote() for actor in self._pool], timeout=CLOSE_SECONDS)
             except (RayError, GetTimeoutError) as failed:
                 log.warning("an actor did not close its journal (it is whole all the same): %s", failed)
-        for actor in (*self._pool, *self._traffic.values()):
+        for actor in (*self._pool, *(traffic for _, traffic in self._traffic.values())):
             ray.kill(actor)
 
     def start_actors(self, config: ActorsConfig, arms: Mapping[str, ArmRuntime], episodes: int) -> None:
@@ -137,10 +137,10 @@ class Driver:
         if arm.endpoint not in self._traffic:
             self._traffic[arm.endpoint] = start_traffic(arm.endpoint, arm.backbone, options)
             self._watch(arm.endpoint, "up")
-        return replace(arm, traffic=self._traffic[arm.endpoint])
+        return replace(arm, traffic=self._traffic[arm.endpoint][0])
 
     def _watch(self, endpoint: Endpoint, state: State) -> None:
-        watched = self._traffic[endpoint].state_after.options(max_task_retries=0)  # quiet when all ends
+        watched = self._traffic[endpoint][1].state_after.options(max_task_retries=0)  # quiet when all ends
         self._states[watched.remote(state)] = endpoint
 
     def drive(self, finished: Iterable[Finished], queue: Queue, left: Counter[str]) -> None:
@@ -262,7 +262,7 @@ class Driver:
 
     def _free_place(self, work: Work) -> None:
         """Free what an episode holds of its backbone, before it is run again."""
-        traffic = self._traffic[self._arms[work.planned["arm"]].endpoint]
+        _, traffic = self._traffic[self._arms[work.planned["arm"]].endpoint]
         ray.wait([traffic.ended.remote(work.planned["episode_id"])], timeout=CLOSE_SECONDS)
 
     def _await_restart(self, actor: int) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 from typing import Any
+from uuid import uuid4
 
 import ray
 from ray.exceptions import RayError
@@ -74,6 +75,11 @@ class RemoteTraffic:
         self._actor = actor
         self._free: dict[str, tuple[str, float]] = {}  # replica, and until when, by episode
 
+    @classmethod
+    def named(cls, name: str) -> RemoteTraffic:
+        """Return the traffic of the run's actor of that name."""
+        return cls(ray.get_actor(name))
+
     async def acquire(self, episode: str, tokens: int, avoid: frozenset[str] = frozenset()) -> Grant:
         """Wait for leave to send a request, as `Traffic` has it."""
         url, until = self._free.get(episode, ("", 0.0))
@@ -104,9 +110,14 @@ class RemoteTraffic:
         self._actor.ended.remote(episode)
 
 
-def start_traffic(endpoint: Endpoint, backbone: BackboneConfig, options: dict[str, Any]) -> Any:
-    """Start the actor for an endpoint; one that dies begins anew, with no episode placed anywhere."""
+def start_traffic(endpoint: Endpoint, backbone: BackboneConfig, options: dict[str, Any]) -> tuple[str, Any]:
+    """Start the actor for an endpoint; one that dies begins anew, with no episode placed anywhere.
+
+    Returns its name, by which other actors find it, and its handle. (In what an actor is started with, a
+    handle would lie in the object store, without which the actor can't be started anew.)
+    """
+    name = f"traffic-{uuid4().hex}"
     actor = ray.remote(TrafficActor).options(
-        num_cpus=0, max_concurrency=WAITING, max_restarts=-1, max_task_retries=-1, **options
+        name=name, num_cpus=0, max_concurrency=WAITING, max_restarts=-1, max_task_retries=-1, **options
     )
-    return actor.remote(endpoint, backbone)
+    return name, actor.remote(endpoint, backbone)

@@ -133,7 +133,7 @@ async def test_an_episode_asks_for_each_request_only_where_a_kv_cache_is_to_be_s
     kv_tokens: int | None,
 ) -> None:
     url = "http://127.0.0.1:9/v1"
-    actor = start_traffic(Endpoint((url,), "m", kv_tokens=kv_tokens), BackboneConfig(), {})
+    _, actor = start_traffic(Endpoint((url,), "m", kv_tokens=kv_tokens), BackboneConfig(), {})
     traffic = RemoteTraffic(actor)
     grant = await traffic.acquire("e", 10)
     traffic.release(grant, End(there=True, prompt=10))
@@ -152,7 +152,7 @@ async def test_an_episode_asks_for_each_request_only_where_a_kv_cache_is_to_be_s
 async def test_failures_of_requests_that_did_not_ask_pause_the_backbone_too() -> None:
     url = "http://127.0.0.1:9/v1"
     backbone = BackboneConfig(traffic=TrafficConfig(breaker_failures=2))
-    actor = start_traffic(Endpoint((url,), "m"), backbone, {})
+    _, actor = start_traffic(Endpoint((url,), "m"), backbone, {})
     traffic = RemoteTraffic(actor)
     for episode in ("a", "b"):
         traffic.release(await traffic.acquire(episode, 10), End(there=True, prompt=10))
