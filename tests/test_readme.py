@@ -82,6 +82,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.heavy
 def test_every_command_of_the_readme_works(workspace: Path) -> None:
     assert (workspace / "outputs" / "first" / "results" / "table.md").is_file()
     assert (workspace / "outputs" / "mine" / "results" / "table.json").is_file()
@@ -89,6 +90,7 @@ def test_every_command_of_the_readme_works(workspace: Path) -> None:
     assert (workspace / "mine" / "ledger" / "manifest.json").is_file()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.splitlines()[0])
 def test_every_query_gives_rows_of_a_real_run(
     query: str, workspace: Path, monkeypatch: pytest.MonkeyPatch

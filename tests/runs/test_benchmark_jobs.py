@@ -57,6 +57,7 @@ def test_a_hundred_questions_over_thirty_sets_of_documents_are_judged(shared: Pa
     assert len({one["corpus_id"] for one in answered}) == 30
 
 
+@pytest.mark.heavy
 def test_long_documents_of_their_own_are_asked_for_a_letter(tmp_path: Path) -> None:
     data = write(tmp_path, [row(number) for number in range(6)])
     job = ("benchmark=longbench_v2_long", f"benchmark.questions={data}", "backbone=reference")
@@ -76,6 +77,7 @@ def test_long_documents_of_their_own_are_asked_for_a_letter(tmp_path: Path) -> N
     assert scores == {one["episode_id"]: float(one["answer"] == golds[one["task_id"]]) for one in episodes}
 
 
+@pytest.mark.heavy
 def test_answers_that_need_a_judge_are_unscored_without_one(shared: Path, tmp_path: Path) -> None:
     questions = f"benchmark.questions={shared / 'data/aa_lcr.parquet'}"
     job = ("benchmark=aa_lcr", questions, "backbone=reference", "tasks.limit=2", "actors.count=1")

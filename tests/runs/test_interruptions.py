@@ -54,6 +54,7 @@ def test_a_killed_actor_costs_no_result(
     assert all(attempts[attempt.episode] == 2 for attempt in died)
 
 
+@pytest.mark.heavy
 @pytest.mark.timeout(600)  # it starts Ray anew, which takes long on a crowded machine
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_driver_that_ends_early_is_resumed(
